@@ -1,0 +1,202 @@
+// Package control is the facade over the running product: the one interface
+// that the management API, the tray, the windows and the command line use.
+package control
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Facade is everything a user or a script can see and do. It has two
+// implementations: Service in the proxy's own process, and client.Client over
+// HTTP and the event stream. All times that pass through it are real times.
+type Facade interface {
+	// Snapshot returns the present state of everything.
+	Snapshot(ctx context.Context) (Snapshot, error)
+	// Subscribe returns a stream of events that begins with a snapshot and
+	// ends, closed, with ctx. A subscriber that does not read misses events
+	// but never delays anybody: the newest snapshot is always delivered.
+	Subscribe(ctx context.Context) (<-chan Event, error)
+
+	// Providers returns the catalogue.
+	Providers(ctx context.Context) ([]Provider, error)
+
+	// AddConnection stores a new connection, its secret included, and puts it
+	// into routing at once. Errors are of type *InvalidError.
+	AddConnection(ctx context.Context, in ConnectionInput) (Connection, error)
+	// EditConnection changes the fields that the patch holds.
+	EditConnection(ctx context.Context, id string, patch ConnectionPatch) (Connection, error)
+	// DeleteConnection forgets a connection and its secret.
+	DeleteConnection(ctx context.Context, id string) error
+	// ReorderConnections gives the connections the priorities 1, 2, 3 … in
+	// this order; ids left out keep their order behind the named ones.
+	ReorderConnections(ctx context.Context, ids []string) error
+	// TestConnection asks the provider whether the credential works; a good
+	// answer lifts every cooldown and terminal state of the connection.
+	TestConnection(ctx context.Context, id string) (TestResult, error)
+	// ClearCooldown puts a cooling connection back into routing. Terminal
+	// states stay (guide, "Gestor de tiempos de espera").
+	ClearCooldown(ctx context.Context, id string) error
+	// ResetBreakers closes every breaker and returns how many there were
+	// (POST /api/resilience/reset, ruling 31).
+	ResetBreakers(ctx context.Context) (int, error)
+
+	// SetPaused makes the proxy refuse new requests, or serve them again.
+	SetPaused(ctx context.Context, paused bool) error
+
+	// Activity returns the newest requests first.
+	Activity(ctx context.Context, q ActivityQuery) ([]Activity, error)
+
+	// Settings returns the stored settings.
+	Settings(ctx context.Context) (Settings, error)
+	// EditSettings changes the fields that the patch holds.
+	EditSettings(ctx context.Context, patch SettingsPatch) (Settings, error)
+
+	// ShowWindow asks the desktop to open, or to raise, the window at a page.
+	// It returns ErrNoDesktop where no desktop is attached.
+	ShowWindow(ctx context.Context, page string) error
+	// Quit ends the program.
+	Quit(ctx context.Context) error
+
+	// Demo returns the fault panel, or ErrNotFound outside the demo.
+	Demo(ctx context.Context) (Demo, error)
+	// EditDemo changes the fault panel and the demo's clock.
+	EditDemo(ctx context.Context, patch DemoPatch) (Demo, error)
+}
+
+// EventType names what an event carries.
+type EventType string
+
+// The events of the stream.
+const (
+	EventSnapshot EventType = "snapshot" // Snapshot
+	EventActivity EventType = "activity" // Activity, one finished request
+	EventAlert    EventType = "alert"    // Alert
+	EventShow     EventType = "show"     // Page: the window should come to front
+)
+
+// Event is one message to a subscriber; the field that Type names is set.
+type Event struct {
+	Type     EventType `json:"type"`
+	Snapshot *Snapshot `json:"snapshot,omitempty"`
+	Activity *Activity `json:"activity,omitempty"`
+	Alert    *Alert    `json:"alert,omitempty"`
+	Page     string    `json:"page,omitempty"`
+}
+
+// ConnectionInput describes a new connection.
+type ConnectionInput struct {
+	Provider        string   `json:"provider"` // catalogue id
+	Name            string   `json:"name"`     // unique; empty takes the provider's name
+	Credential      string   `json:"credential,omitempty"`
+	APIKey          string   `json:"apiKey,omitempty"` // the secret, write only
+	BaseURL         string   `json:"baseUrl,omitempty"`
+	Dialects        []string `json:"dialects,omitempty"`
+	DefaultModel    string   `json:"defaultModel,omitempty"`
+	Models          []string `json:"models,omitempty"`
+	Priority        int      `json:"priority,omitempty"` // 0 puts it last
+	DisableCooling  bool     `json:"disableCooling,omitempty"`
+	LowPriorityMode bool     `json:"lowPriorityMode,omitempty"`
+	AutoLimitReset  bool     `json:"autoLimitReset,omitempty"`
+	Inactive        bool     `json:"inactive,omitempty"` // add it switched off
+}
+
+// ConnectionPatch changes a connection; nil fields stay as they are.
+type ConnectionPatch struct {
+	Name            *string   `json:"name,omitempty"`
+	Credential      *string   `json:"credential,omitempty"`
+	APIKey          *string   `json:"apiKey,omitempty"`
+	BaseURL         *string   `json:"baseUrl,omitempty"` // empty goes back to the catalogue's
+	Dialects        *[]string `json:"dialects,omitempty"`
+	DefaultModel    *string   `json:"defaultModel,omitempty"`
+	Models          *[]string `json:"models,omitempty"`
+	Priority        *int      `json:"priority,omitempty"`
+	Active          *bool     `json:"isActive,omitempty"`
+	DisableCooling  *bool     `json:"disableCooling,omitempty"`
+	LowPriorityMode *bool     `json:"lowPriorityMode,omitempty"`
+	AutoLimitReset  *bool     `json:"autoLimitReset,omitempty"`
+}
+
+// ActivityQuery selects rows of the activity log.
+type ActivityQuery struct {
+	Before       int64  // only rows with a smaller id; 0 starts at the newest
+	Limit        int    // 1…500, 0 means 100
+	ConnectionID string // only rows in which this connection was tried
+	FailedOnly   bool   // only rows that failed over, failed or were refused
+}
+
+// Settings are the product's own settings; the resilience settings have a tree
+// of their own.
+type Settings struct {
+	Notifications bool   `json:"notifications"` // desktop notifications
+	Theme         string `json:"theme"`         // system, light or dark
+	Language      string `json:"language"`      // empty follows the system
+	RequireAPIKey bool   `json:"requireApiKey"` // ruling 33
+	ClientProfile bool   `json:"clientProfiles"`
+	// AllowedOrigins are the exact web origins that may call the API (ruling 51).
+	AllowedOrigins []string `json:"allowedOrigins"`
+	// ActivityLimit is how many rows of activity are kept.
+	ActivityLimit int `json:"activityLimit"`
+}
+
+// DefaultSettings returns what holds before anything is stored.
+func DefaultSettings() Settings {
+	return Settings{Notifications: true, Theme: "system", ClientProfile: true, AllowedOrigins: []string{}, ActivityLimit: 10_000}
+}
+
+// SettingsPatch changes settings; nil fields stay as they are.
+type SettingsPatch struct {
+	Notifications  *bool     `json:"notifications,omitempty"`
+	Theme          *string   `json:"theme,omitempty"`
+	Language       *string   `json:"language,omitempty"`
+	RequireAPIKey  *bool     `json:"requireApiKey,omitempty"`
+	ClientProfile  *bool     `json:"clientProfiles,omitempty"`
+	AllowedOrigins *[]string `json:"allowedOrigins,omitempty"`
+	ActivityLimit  *int      `json:"activityLimit,omitempty"`
+}
+
+// FieldError is one thing that is wrong with an input: the field, and what it
+// may be.
+type FieldError struct {
+	Field   string `json:"field"`
+	Message string `json:"message"`
+}
+
+// InvalidError tells which fields of an input were refused; nothing was
+// changed.
+type InvalidError struct{ Fields []FieldError }
+
+// Error lists the fields and what is wrong with each.
+func (e *InvalidError) Error() string {
+	parts := make([]string, len(e.Fields))
+	for i, f := range e.Fields {
+		parts[i] = f.Field + ": " + f.Message
+	}
+	return "invalid input: " + strings.Join(parts, "; ")
+}
+
+// Invalid returns an InvalidError about one field.
+func Invalid(field, format string, args ...any) *InvalidError {
+	return &InvalidError{Fields: []FieldError{{Field: field, Message: fmt.Sprintf(format, args...)}}}
+}
+
+type sentinel string
+
+func (s sentinel) Error() string { return string(s) }
+
+// Errors that callers may compare with errors.Is.
+const (
+	ErrNotFound  = sentinel("not found")
+	ErrNoDesktop = sentinel("no desktop is attached to this Breakwater")
+)
+
+// RealTime returns a pointer to t, or nil for the zero time.
+func RealTime(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	t = t.Round(0)
+	return &t
+}

@@ -1,0 +1,76 @@
+package control
+
+import (
+	"context"
+	"time"
+
+	"breakwater/resilience"
+)
+
+// ConnectionRecord is a connection as it is stored, without its secret.
+type ConnectionRecord struct {
+	ID             string
+	Provider       string
+	Name           string
+	Credential     string
+	BaseURL        string // empty: the catalogue's
+	Dialects       []string
+	DefaultModel   string
+	Models         []string
+	Priority       int
+	Active         bool
+	DisableCooling bool
+	// LowPriorityMode and AutoLimitReset are Claude's two switches.
+	LowPriorityMode bool
+	AutoLimitReset  bool
+	CreatedAt       time.Time
+	UpdatedAt       time.Time
+	LastUsedAt      time.Time
+	// State is the connection's resilience state at the last write.
+	State resilience.ConnectionState
+}
+
+// Store keeps what must survive a restart. Connection and setting writes have
+// reached the disk when the call returns; the methods of resilience.Store and
+// AppendActivity queue their write and return at once.
+type Store interface {
+	resilience.Store
+
+	Connections(ctx context.Context) ([]ConnectionRecord, error)
+	Breakers(ctx context.Context) ([]resilience.BreakerState, error)
+	// SaveConnection inserts or replaces everything but the State columns.
+	SaveConnection(ctx context.Context, r ConnectionRecord) error
+	DeleteConnection(ctx context.Context, id string) error
+	// SavePriorities stores the priorities of several connections at once.
+	SavePriorities(ctx context.Context, priorities map[string]int) error
+
+	// Setting returns the JSON stored under a key of the namespace "settings".
+	Setting(ctx context.Context, key string) (value []byte, ok bool, err error)
+	SaveSetting(ctx context.Context, key string, value []byte) error
+
+	// AppendActivity queues a row. Rows that cannot be written are counted,
+	// never waited for.
+	AppendActivity(Activity)
+	Activity(ctx context.Context, q ActivityQuery) ([]Activity, error)
+	// MaxActivityID returns the newest row's id, 0 in an empty log.
+	MaxActivityID(ctx context.Context) (int64, error)
+	// SetActivityLimit sets how many rows are kept.
+	SetActivityLimit(n int)
+}
+
+// Secrets keeps the credentials: in the keychain of the system, or in an
+// encrypted file where there is none.
+type Secrets interface {
+	// Secret returns the value stored under name; ok is false when there is none.
+	Secret(name string) (value string, ok bool, err error)
+	SetSecret(name, value string) error
+	DeleteSecret(name string) error
+	// Backend says where the secrets are: "keychain" or "file".
+	Backend() string
+}
+
+// SecretName returns the name under which a connection's credential is kept.
+func SecretName(connectionID string) string { return "connection/" + connectionID }
+
+// TokenSecret is the name under which the management token is kept.
+const TokenSecret = "management-token"

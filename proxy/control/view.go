@@ -1,0 +1,259 @@
+package control
+
+import "time"
+
+// State is the one vocabulary for the condition of a connection, the same in
+// tray, windows, notifications, command line and API.
+type State string
+
+// The states of a connection, from most to least in its own hands.
+const (
+	StateServing          State = "serving"
+	StateDegraded         State = "degraded"          // provider breaker DEGRADED: still served
+	StateCooling          State = "cooling"           // connection cooldown
+	StateModelLocked      State = "model_locked"      // at least one model is locked out
+	StateOpen             State = "open"              // provider breaker OPEN
+	StateProbing          State = "probing"           // provider breaker HALF_OPEN
+	StateBanned           State = "banned"            // terminal
+	StateExpired          State = "expired"           // terminal
+	StateCreditsExhausted State = "credits_exhausted" // terminal
+	StateOff              State = "off"               // switched off by the user
+)
+
+// Terminal reports whether no waiting cures the state.
+func (s State) Terminal() bool {
+	return s == StateBanned || s == StateExpired || s == StateCreditsExhausted
+}
+
+// Available reports whether requests are sent to a connection in this state.
+func (s State) Available() bool {
+	return s == StateServing || s == StateDegraded || s == StateModelLocked || s == StateProbing
+}
+
+// Health is the condition of the whole product: the tray icon's four states.
+type Health string
+
+// The four states of the tray icon.
+const (
+	HealthWell     Health = "well"     // every enabled connection serves
+	HealthDegraded Health = "degraded" // something is slow to trust, nothing is out
+	HealthTrouble  Health = "trouble"  // something is open, cooling or terminal
+	HealthDown     Health = "down"     // paused, or the proxy is not reachable
+)
+
+// Snapshot is everything a tray or a window shows, at one moment.
+type Snapshot struct {
+	Seq         uint64       `json:"seq"`
+	At          time.Time    `json:"at"`
+	Version     string       `json:"version"`
+	Endpoint    string       `json:"endpoint"` // where clients point at, http://127.0.0.1:7411
+	Paused      bool         `json:"paused"`
+	Demo        bool         `json:"demo"`
+	Health      Health       `json:"health"`
+	Connections []Connection `json:"connections"` // in routing order
+	Breakers    []Breaker    `json:"breakers"`
+	Notices     []Notice     `json:"notices,omitempty"`
+}
+
+// Notice is a lasting remark about the installation that the user should see,
+// such as a damaged database or a missing keychain.
+type Notice struct {
+	Code string `json:"code"`
+	Text string `json:"text"`
+}
+
+// Connection is one connection with its live state. It never holds a secret.
+type Connection struct {
+	ID             string   `json:"id"`
+	Provider       string   `json:"provider"`
+	ProviderName   string   `json:"providerName"`
+	Name           string   `json:"name"`
+	AuthType       string   `json:"authType"`   // oauth, apikey or local: the figure class
+	Credential     string   `json:"credential"` // apikey, token, passthrough or none
+	HasSecret      bool     `json:"hasSecret"`
+	Dialects       []string `json:"dialects"`
+	BaseURL        string   `json:"baseUrl"`        // as used, without the dialect's path
+	CustomBaseURL  bool     `json:"customBaseUrl"`  // the user set it
+	DefaultModel   string   `json:"defaultModel"`   // sent in place of a model the provider does not offer
+	Models         []string `json:"models"`         // patterns; empty means the catalogue's
+	Priority       int      `json:"priority"`       // 1 is tried first
+	Active         bool     `json:"isActive"`       // the user's switch
+	DisableCooling bool     `json:"disableCooling"` // guide §2
+
+	// Claude is set for Claude subscription connections: the two switches
+	// apply (guide "Límite de uso de Claude OAuth").
+	Claude          bool `json:"claude"`
+	LowPriorityMode bool `json:"lowPriorityMode"`
+	AutoLimitReset  bool `json:"autoLimitReset"`
+
+	State            State      `json:"state"`
+	Until            *time.Time `json:"until,omitempty"` // when State ends by itself
+	TestStatus       string     `json:"testStatus"`
+	RateLimitedUntil *time.Time `json:"rateLimitedUntil,omitempty"`
+	BackoffLevel     int        `json:"backoffLevel"`
+	Reason           string     `json:"reason,omitempty"`  // the guide's reason word
+	Source           string     `json:"source,omitempty"`  // what set the deadline: header, body, ladder, rule
+	RawHint          string     `json:"rawHint,omitempty"` // the upstream's own hint value
+	ErrorCode        int        `json:"errorCode,omitempty"`
+	LastErrorType    string     `json:"lastErrorType,omitempty"`
+	LastErrorAt      *time.Time `json:"lastErrorAt,omitempty"`
+	LastUsedAt       *time.Time `json:"lastUsedAt,omitempty"`
+	InFlight         int        `json:"inFlight"`
+	Served           int64      `json:"served"` // answers since start
+	Failed           int64      `json:"failed"` // failed attempts since start
+}
+
+// Breaker is the state of one provider's breaker (guide §1).
+type Breaker struct {
+	Provider             string     `json:"provider"`
+	ProviderName         string     `json:"providerName"`
+	State                string     `json:"state"` // CLOSED, DEGRADED, OPEN, HALF_OPEN
+	FailureCount         int        `json:"failureCount"`
+	FailureThreshold     int        `json:"failureThreshold"`
+	DegradationThreshold int        `json:"degradationThreshold"`
+	OpenCycleCount       int        `json:"openCycleCount"`
+	LastFailureKind      string     `json:"lastFailureKind,omitempty"`
+	LastFailure          *time.Time `json:"lastFailure,omitempty"`
+	RetryAfterMs         int64      `json:"retryAfterMs"`
+	Until                *time.Time `json:"until,omitempty"`
+}
+
+// Provider is one entry of the catalogue, for the add dialog.
+type Provider struct {
+	ID          string            `json:"id"`
+	Name        string            `json:"name"`
+	AuthType    string            `json:"authType"`
+	Dialects    []string          `json:"dialects"`
+	BaseURLs    map[string]string `json:"baseUrls"`    // dialect → default base URL
+	Credentials []string          `json:"credentials"` // allowed kinds, default first
+	Models      []string          `json:"models"`      // patterns; ["*"] is any
+	KeyEnv      string            `json:"keyEnv,omitempty"`
+	KeyURL      string            `json:"keyUrl,omitempty"`
+	Custom      bool              `json:"custom"` // needs a base URL
+	Claude      bool              `json:"claude"` // has the two Claude switches
+}
+
+// Activity is one client request with the story of its answer.
+type Activity struct {
+	ID             int64     `json:"id"`
+	At             time.Time `json:"at"`
+	Method         string    `json:"method"`
+	Path           string    `json:"path"`
+	Dialect        string    `json:"dialect"`
+	Client         string    `json:"client"` // claude-code, codex, opencode, sdk, unknown …
+	Model          string    `json:"model"`
+	Stream         bool      `json:"stream"`
+	Status         int       `json:"status"` // what the client got; 499 when it left
+	Result         string    `json:"result"` // answered, failed, refused, client_left, truncated
+	Provider       string    `json:"provider,omitempty"`
+	ConnectionID   string    `json:"connectionId,omitempty"` // who answered
+	ConnectionName string    `json:"connectionName,omitempty"`
+	FailedOver     bool      `json:"failedOver"` // another connection failed first
+	DurationMs     int64     `json:"durationMs"`
+	FirstOutputMs  int64     `json:"firstOutputMs"` // -1 when no output came
+	RequestBytes   int64     `json:"requestBytes"`
+	ResponseBytes  int64     `json:"responseBytes"`
+	EgressIP       string    `json:"egressIp,omitempty"`
+	Trace          []Step    `json:"trace"`
+}
+
+// StepKind is what a step of a decision trace tells.
+type StepKind string
+
+// The steps of a decision trace, in the order in which they may appear.
+const (
+	StepSkipped  StepKind = "skipped"  // considered and passed over: Reason, Until
+	StepFailed   StepKind = "failed"   // tried: Status, Reason, DurationMs, Until of the cooldown
+	StepAnswered StepKind = "answered" // tried and answered: Status, DurationMs
+	StepRefused  StepKind = "refused"  // our own answer, nobody was left: Status, Reason, Until
+	StepCut      StepKind = "cut"      // the stream broke after output had been sent
+	StepLeft     StepKind = "left"     // the client went away
+)
+
+// Step is one line of a decision trace.
+type Step struct {
+	Kind           StepKind   `json:"kind"`
+	OffsetMs       int64      `json:"offsetMs"` // since the request came in
+	ConnectionID   string     `json:"connectionId,omitempty"`
+	ConnectionName string     `json:"connectionName,omitempty"`
+	Provider       string     `json:"provider,omitempty"`
+	Model          string     `json:"model,omitempty"` // as sent to this upstream
+	Reason         string     `json:"reason,omitempty"`
+	Status         int        `json:"status,omitempty"`
+	DurationMs     int64      `json:"durationMs,omitempty"`
+	Until          *time.Time `json:"until,omitempty"`
+}
+
+// AlertKind is what an alert is about.
+type AlertKind string
+
+// The alerts that become desktop notifications.
+const (
+	AlertBreakerOpen   AlertKind = "breaker_open"   // Provider, Until
+	AlertBreakerClosed AlertKind = "breaker_closed" // Provider
+	AlertTerminal      AlertKind = "terminal"       // Connection, State
+	AlertNothingLeft   AlertKind = "nothing_left"   // Dialect, Until: no connection can serve
+)
+
+// Alert is something the user should hear of although no window is open. It
+// holds names and figures only, never upstream text.
+type Alert struct {
+	Kind           AlertKind  `json:"kind"`
+	At             time.Time  `json:"at"`
+	Provider       string     `json:"provider,omitempty"`
+	ProviderName   string     `json:"providerName,omitempty"`
+	ConnectionID   string     `json:"connectionId,omitempty"`
+	ConnectionName string     `json:"connectionName,omitempty"`
+	State          State      `json:"state,omitempty"`
+	Dialect        string     `json:"dialect,omitempty"`
+	Until          *time.Time `json:"until,omitempty"`
+}
+
+// TestResult is what a connection test found (settings sheet §2.11).
+type TestResult struct {
+	Valid      bool      `json:"valid"`
+	Error      string    `json:"error,omitempty"`
+	Warning    string    `json:"warning,omitempty"`
+	Diagnosis  Diagnosis `json:"diagnosis"`
+	LatencyMs  int64     `json:"latencyMs"`
+	StatusCode int       `json:"statusCode"`
+	TestedAt   time.Time `json:"testedAt"`
+}
+
+// Diagnosis says in one closed word what a connection test found.
+type Diagnosis struct {
+	// Type is ok, unsupported, account_deactivated, upstream_auth_error,
+	// upstream_rate_limited, upstream_unavailable, token_expired,
+	// network_error, upstream_error, auth_missing or runtime_error.
+	Type    string `json:"type"`
+	Source  string `json:"source,omitempty"`
+	Message string `json:"message,omitempty"`
+	Code    int    `json:"code,omitempty"`
+}
+
+// Fault is the demo's fault panel setting for one simulated connection.
+type Fault struct {
+	ConnectionID string `json:"connectionId"`
+	// Kind is none, rate_limit (429), overloaded (529), server_error (503),
+	// auth (401), no_credit (402-like 400), reset, stall, empty, error_event,
+	// cut or slow.
+	Kind string `json:"kind"`
+	// RetryAfterSeconds is sent with rate_limit; zero sends no header.
+	RetryAfterSeconds int `json:"retryAfterSeconds,omitempty"`
+	// Count is how many requests it hits; zero means until it is changed.
+	Count int `json:"count,omitempty"`
+}
+
+// Demo is the state of the demo's fault panel.
+type Demo struct {
+	Faults []Fault  `json:"faults"` // one per simulated connection
+	Kinds  []string `json:"kinds"`  // what can be chosen
+	Speed  float64  `json:"speed"`  // the fast clock, 1 is real time
+}
+
+// DemoPatch changes the fault panel; absent fields stay as they are.
+type DemoPatch struct {
+	Faults    []Fault  `json:"faults,omitempty"`
+	Speed     *float64 `json:"speed,omitempty"`
+	AdvanceMs int64    `json:"advanceMs,omitempty"` // moves the demo's clock forward at once
+}
