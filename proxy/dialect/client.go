@@ -1,0 +1,74 @@
+package dialect
+
+import (
+	"strings"
+	"time"
+)
+
+// Client is a kind of client program, known by its headers (ruling 40).
+type Client string
+
+// The clients whose habits are known.
+const (
+	ClaudeCode   Client = "claude-code"
+	Codex        Client = "codex"
+	OpenCode     Client = "opencode"
+	VendorSDK    Client = "sdk"
+	Aider        Client = "aider"
+	UnknownAgent Client = "unknown"
+)
+
+// Profile is what a client honours: it decides how a refusal and a broken
+// stream look to it.
+type Profile struct {
+	Client Client
+	// RetryAfterCap is the longest Retry-After that the client obeys; longer
+	// ones make it give up or are ignored. Zero means no limit.
+	RetryAfterCap time.Duration
+	// WaitStatus429 tells that "come back later" must be a 429: the client
+	// gives up early on 503 (ruling 41).
+	WaitStatus429 bool
+	// CutBrokenStream tells that a stream that broke after output is cut and
+	// not ended by an error event: the client restarts it then (ruling 44).
+	CutBrokenStream bool
+	// Hold is how long response headers may be held back (ruling 45).
+	Hold time.Duration
+}
+
+// profiles is the table of ruling 40; the order is that of detection.
+var profiles = map[Client]Profile{
+	ClaudeCode:   {ClaudeCode, 59 * time.Second, true, true, 240 * time.Second},
+	Codex:        {Codex, 59 * time.Second, true, false, 600 * time.Second},
+	OpenCode:     {OpenCode, 59 * time.Second, false, false, 240 * time.Second},
+	VendorSDK:    {VendorSDK, 59 * time.Second, false, false, 240 * time.Second},
+	Aider:        {Aider, 59 * time.Second, false, false, 240 * time.Second},
+	UnknownAgent: {UnknownAgent, 0, false, false, 15 * time.Second},
+}
+
+// ProfileOf recognises the client by its request headers; get returns a
+// header's first value. User agents alone do not settle it: Qwen Code calls
+// itself claude-cli but sends no session header.
+func ProfileOf(get func(string) string) Profile {
+	return profiles[detect(get)]
+}
+
+// DefaultProfile is the one of a client nobody knows.
+func DefaultProfile() Profile { return profiles[UnknownAgent] }
+
+func detect(get func(string) string) Client {
+	agent := strings.ToLower(get("User-Agent"))
+	switch {
+	case get("X-Claude-Code-Session-Id") != "",
+		strings.HasPrefix(agent, "claude-cli/") && get("X-App") == "cli" && get("X-Stainless-Lang") != "":
+		return ClaudeCode
+	case strings.HasPrefix(get("Originator"), "codex"), strings.HasPrefix(agent, "codex"):
+		return Codex
+	case get("X-Session-Affinity") != "", strings.HasPrefix(agent, "opencode"):
+		return OpenCode
+	case strings.HasPrefix(agent, "litellm"), strings.Contains(agent, "aider"):
+		return Aider
+	case get("X-Stainless-Lang") != "":
+		return VendorSDK
+	}
+	return UnknownAgent
+}

@@ -1,0 +1,113 @@
+package dialect
+
+import (
+	"bytes"
+	"encoding/json"
+)
+
+// Refusal is an error answer of our own, to be put into the client's dialect.
+type Refusal struct {
+	Status  int
+	Type    string // the Anthropic error type; OpenAI dialects get their own word for it
+	Code    string // machine-readable reason
+	Message string // for people: what happened, what it means, when it ends
+	// Extra are further fields of the error object, such as reset_seconds.
+	Extra map[string]any
+}
+
+// ErrorBody writes the refusal as a JSON body of the dialect.
+func (n Name) ErrorBody(r Refusal) []byte {
+	e := map[string]any{"type": r.Type, "message": r.Message}
+	for k, v := range r.Extra {
+		e[k] = v
+	}
+	if r.Code != "" {
+		e["code"] = r.Code
+	}
+	var body map[string]any
+	if n == Anthropic {
+		body = map[string]any{"type": "error", "error": e}
+	} else {
+		e["type"] = openAIType(r.Type)
+		e["param"] = nil
+		if r.Code == "" {
+			e["code"] = nil
+		}
+		body = map[string]any{"error": e}
+	}
+	return marshal(body)
+}
+
+// ErrorEvent writes the refusal as the event that ends a broken stream.
+func (n Name) ErrorEvent(r Refusal) []byte {
+	switch n {
+	case Anthropic:
+		return frame("error", n.ErrorBody(r))
+	case Responses:
+		return frame("response.failed", marshal(map[string]any{
+			"type": "response.failed",
+			"response": map[string]any{
+				"object": "response", "status": "failed",
+				"error": map[string]any{"code": "server_error", "message": r.Message},
+			},
+		}))
+	}
+	return frame("", n.ErrorBody(r))
+}
+
+func frame(event string, data []byte) []byte {
+	var b bytes.Buffer
+	if event != "" {
+		b.WriteString("event: " + event + "\n")
+	}
+	b.WriteString("data: ")
+	b.Write(data)
+	b.WriteString("\n\n")
+	return b.Bytes()
+}
+
+// marshal never fails: it is given maps of plain values. Angle brackets stay
+// readable.
+func marshal(v any) []byte {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return []byte(`{"error":{"message":"internal error"}}`)
+	}
+	return bytes.TrimRight(b.Bytes(), "\n")
+}
+
+// openAIType is the OpenAI word for an Anthropic error type.
+func openAIType(t string) string {
+	switch t {
+	case "api_error", "timeout_error", "overloaded_error":
+		return "server_error"
+	case "not_found_error", "request_too_large":
+		return "invalid_request_error"
+	}
+	return t
+}
+
+// TypeFor is the Anthropic error type that goes with a status.
+func TypeFor(status int) string {
+	switch status {
+	case 400, 405, 422:
+		return "invalid_request_error"
+	case 401:
+		return "authentication_error"
+	case 402:
+		return "billing_error"
+	case 403:
+		return "permission_error"
+	case 404:
+		return "not_found_error"
+	case 413:
+		return "request_too_large"
+	case 429:
+		return "rate_limit_error"
+	case 504:
+		return "timeout_error"
+	}
+	return "api_error"
+}
