@@ -1,0 +1,113 @@
+package upstream
+
+import (
+	"net/http"
+	"strings"
+
+	"breakwater/proxy/catalog"
+	"breakwater/proxy/dialect"
+)
+
+// dropped are the request headers that never go upstream: hop-by-hop ones,
+// those that describe our own connection to the client, every credential, and
+// the ones that are addressed to the proxy (rulings 24 and 33).
+var dropped = map[string]bool{
+	"Connection": true, "Proxy-Connection": true, "Keep-Alive": true, "Te": true, "Trailer": true,
+	"Transfer-Encoding": true, "Upgrade": true, "Proxy-Authorization": true, "Proxy-Authenticate": true,
+	"Host": true, "Content-Length": true, "Content-Encoding": true, "Accept-Encoding": true, "Expect": true,
+	"Authorization": true, "X-Api-Key": true, "Api-Key": true, "X-Goog-Api-Key": true, "Cookie": true,
+	"Origin": true, "Referer": true, "Forwarded": true, "Via": true, "X-Real-Ip": true,
+	"X-Session-Id": true, "X-Codex-Session-Id": true,
+}
+
+// droppedPrefixes are families of headers that never go upstream.
+var droppedPrefixes = []string{"X-Breakwater-", "X-Omniroute-", "X-Forwarded-", "Sec-Fetch-", "Proxy-"}
+
+func forwards(name string) bool {
+	if dropped[name] {
+		return false
+	}
+	for _, p := range droppedPrefixes {
+		if strings.HasPrefix(name, p) {
+			return false
+		}
+	}
+	return true
+}
+
+// requestHeader builds the headers of a call: the client's own, unchanged but
+// for those that must not travel, and the target's credential. The values are
+// shared with the client's header and must not be changed in place.
+func requestHeader(c Call) http.Header {
+	out := make(http.Header, len(c.Header)+4)
+	for name, values := range c.Header {
+		if forwards(name) {
+			out[name] = values
+		}
+	}
+	for _, listed := range c.Header.Values("Connection") {
+		for name := range strings.SplitSeq(listed, ",") {
+			out.Del(strings.TrimSpace(name))
+		}
+	}
+	// An event stream must stay readable on its way (case P35).
+	out["Accept-Encoding"] = identity
+	if c.Body != nil {
+		out["Content-Type"] = contentType
+	}
+	credential(out, c)
+	if c.Dialect == dialect.Anthropic && out.Get("Anthropic-Version") == "" {
+		out["Anthropic-Version"] = anthropicVersion
+	}
+	return out
+}
+
+var (
+	identity         = []string{"identity"}
+	contentType      = []string{"application/json"}
+	anthropicVersion = []string{"2023-06-01"}
+)
+
+// oauthBeta is the capability without which Anthropic refuses OAuth tokens.
+const oauthBeta = "oauth-2025-04-20"
+
+func credential(out http.Header, c Call) {
+	switch c.Credential {
+	case catalog.PassthroughCredential:
+		if v := c.Header.Values("Authorization"); len(v) > 0 {
+			out["Authorization"] = v
+		}
+		return
+	case catalog.NoCredential:
+		return
+	case catalog.TokenCredential:
+		if c.Dialect == dialect.Anthropic && !strings.Contains(out.Get("Anthropic-Beta"), oauthBeta) {
+			out["Anthropic-Beta"] = append([]string{oauthBeta}, out.Values("Anthropic-Beta")...)
+		}
+	}
+	switch c.Auth {
+	case catalog.XAPIKey:
+		out["X-Api-Key"] = []string{c.Key}
+	case catalog.Bearer:
+		out["Authorization"] = []string{"Bearer " + c.Key}
+	}
+}
+
+// droppedAnswer are the response headers that describe the upstream's
+// connection or encoding and not its answer.
+var droppedAnswer = map[string]bool{
+	"Connection": true, "Keep-Alive": true, "Proxy-Authenticate": true, "Te": true, "Trailer": true,
+	"Transfer-Encoding": true, "Upgrade": true, "Set-Cookie": true, "Alt-Svc": true,
+	"Access-Control-Allow-Origin": true, "Access-Control-Allow-Credentials": true,
+	"Strict-Transport-Security": true,
+}
+
+// CopyAnswerHeader copies the headers of an upstream's answer that a client
+// may see.
+func CopyAnswerHeader(dst, src http.Header) {
+	for name, values := range src {
+		if !droppedAnswer[name] {
+			dst[name] = values
+		}
+	}
+}
