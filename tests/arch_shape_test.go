@@ -150,6 +150,9 @@ func TestTheCoreTakesTheTimeFromItsClock(t *testing.T) {
 	}
 }
 
+// declaration is what a document may point at by line.
+var declaration = regexp.MustCompile(`^(var|func|type|const) `)
+
 // sourceRef is a file of the repository in a document, with a line number or
 // without: `proxy/catalog/providers.go:12`.
 var sourceRef = regexp.MustCompile("`((?:app|proxy|resilience|db|assets|build|tests|main|\\.ci|\\.github)(?:/[A-Za-z0-9_./-]+)?)(?::(\\d+))?`")
@@ -169,8 +172,10 @@ func TestDocumentsNameFilesThatExist(t *testing.T) {
 				continue
 			}
 			line, err := strconv.Atoi(m[2])
-			if lines := bytes.Count(readSource(t, name), []byte("\n")); err != nil || line < 1 || line > lines {
-				t.Errorf("%s names %s:%s, which has %d lines", doc, name, m[2], lines)
+			if lines := bytes.Split(readSource(t, name), []byte("\n")); err != nil || line < 1 || line > len(lines) {
+				t.Errorf("%s names %s:%s, which has %d lines", doc, name, m[2], len(lines))
+			} else if !declaration.Match(lines[line-1]) {
+				t.Errorf("%s names %s:%s, where nothing is declared: %q", doc, name, m[2], lines[line-1])
 			}
 		}
 	}

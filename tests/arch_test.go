@@ -102,7 +102,7 @@ var rules = []rule{
 		"the tray is drawn without Fyne: it must never need a display's OpenGL",
 	},
 	{
-		"app/notify/...", []string{"app/notify/...", "app/i18n", "proxy/control", "assets", "build", "github.com/godbus/dbus/v5", "golang.org/x/sys/..."}, nil,
+		"app/notify/...", []string{"app/notify/...", "app/i18n", "proxy/control", "assets", "build", "github.com/godbus/dbus/v5", "github.com/gen2brain/beeep", "golang.org/x/sys/..."}, nil,
 		"notifications go straight to the desktop, without Fyne",
 	},
 	{
