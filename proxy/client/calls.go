@@ -1,0 +1,184 @@
+package client
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"breakwater/proxy/control"
+)
+
+// Snapshot returns the present state of everything.
+func (c *Client) Snapshot(ctx context.Context) (control.Snapshot, error) {
+	return get[control.Snapshot](ctx, c, "/api/state")
+}
+
+// Providers returns the catalogue.
+func (c *Client) Providers(ctx context.Context) ([]control.Provider, error) {
+	out, err := get[struct {
+		Providers []control.Provider `json:"providers"`
+	}](ctx, c, "/api/catalog")
+	return out.Providers, err
+}
+
+// AddConnection stores a new connection.
+func (c *Client) AddConnection(ctx context.Context, in control.ConnectionInput) (control.Connection, error) {
+	return c.connection(ctx, http.MethodPost, "/api/providers", in)
+}
+
+// EditConnection changes the fields that the patch holds.
+func (c *Client) EditConnection(ctx context.Context, id string, patch control.ConnectionPatch) (control.Connection, error) {
+	path, err := connectionPath(id)
+	if err != nil {
+		return control.Connection{}, err
+	}
+	if patch == (control.ConnectionPatch{}) { // the API refuses a patch of nothing
+		return c.connection(ctx, http.MethodGet, path, nil)
+	}
+	return c.connection(ctx, http.MethodPatch, path, patch)
+}
+
+func (c *Client) connection(ctx context.Context, method, path string, in any) (control.Connection, error) {
+	var out struct {
+		Connection control.Connection `json:"connection"`
+	}
+	err := c.call(ctx, writeTimeout, method, path, in, &out)
+	return out.Connection, err
+}
+
+// DeleteConnection forgets a connection and its secret.
+func (c *Client) DeleteConnection(ctx context.Context, id string) error {
+	path, err := connectionPath(id)
+	if err != nil {
+		return err
+	}
+	return c.call(ctx, writeTimeout, http.MethodDelete, path, nil, nil)
+}
+
+// ReorderConnections gives the connections the priorities 1, 2, 3 in this order.
+func (c *Client) ReorderConnections(ctx context.Context, ids []string) error {
+	if len(ids) == 0 {
+		return c.err // nothing to order
+	}
+	return c.post(ctx, "/api/providers/reorder", map[string]any{"ids": ids})
+}
+
+// TestConnection asks the provider whether the credential works.
+func (c *Client) TestConnection(ctx context.Context, id string) (control.TestResult, error) {
+	var out control.TestResult
+	path, err := connectionPath(id)
+	if err != nil {
+		return out, err
+	}
+	err = c.call(ctx, testTimeout, http.MethodPost, path+"/test", nil, &out)
+	return out, err
+}
+
+// ClearCooldown puts a cooling connection back into routing. The API counts
+// what it cleared and leaves unknown ids out, which are ErrNotFound here.
+func (c *Client) ClearCooldown(ctx context.Context, id string) error {
+	if id == "" {
+		return control.ErrNotFound
+	}
+	var out struct {
+		Cleared         int `json:"cleared"`
+		Unchanged       int `json:"unchanged"`
+		SkippedTerminal int `json:"skippedTerminal"`
+	}
+	in := map[string]any{"connectionIds": []string{id}}
+	err := c.call(ctx, writeTimeout, http.MethodPost, "/api/resilience/cooldowns", in, &out)
+	if err == nil && out.Cleared+out.Unchanged+out.SkippedTerminal == 0 {
+		return control.ErrNotFound
+	}
+	return err
+}
+
+// ResetBreakers closes every breaker and returns how many there were.
+func (c *Client) ResetBreakers(ctx context.Context) (int, error) {
+	var out struct {
+		Count int `json:"resetCount"`
+	}
+	err := c.call(ctx, writeTimeout, http.MethodPost, "/api/resilience/reset", nil, &out)
+	return out.Count, err
+}
+
+// SetPaused makes the proxy refuse new requests, or serve them again.
+func (c *Client) SetPaused(ctx context.Context, paused bool) error {
+	return c.post(ctx, "/api/app/pause", map[string]any{"paused": paused})
+}
+
+// Activity returns the newest requests first.
+func (c *Client) Activity(ctx context.Context, q control.ActivityQuery) ([]control.Activity, error) {
+	v := url.Values{}
+	if q.Before != 0 {
+		v.Set("before", strconv.FormatInt(q.Before, 10))
+	}
+	if q.Limit != 0 {
+		v.Set("limit", strconv.Itoa(q.Limit))
+	}
+	if q.ConnectionID != "" {
+		v.Set("connectionId", q.ConnectionID)
+	}
+	if q.FailedOnly {
+		v.Set("failedOnly", "true")
+	}
+	out, err := get[struct {
+		Activity []control.Activity `json:"activity"`
+	}](ctx, c, "/api/activity?"+v.Encode())
+	return out.Activity, err
+}
+
+// Settings returns the stored settings.
+func (c *Client) Settings(ctx context.Context) (control.Settings, error) {
+	return get[control.Settings](ctx, c, "/api/settings")
+}
+
+// EditSettings changes the fields that the patch holds.
+func (c *Client) EditSettings(ctx context.Context, patch control.SettingsPatch) (control.Settings, error) {
+	if patch == (control.SettingsPatch{}) {
+		return c.Settings(ctx)
+	}
+	var out control.Settings
+	err := c.call(ctx, writeTimeout, http.MethodPatch, "/api/settings", patch, &out)
+	return out, err
+}
+
+// ShowWindow asks the desktop to raise the window at a page.
+func (c *Client) ShowWindow(ctx context.Context, page string) error {
+	return c.post(ctx, "/api/app/show", map[string]any{"page": page})
+}
+
+// Quit ends the program.
+func (c *Client) Quit(ctx context.Context) error { return c.post(ctx, "/api/app/quit", nil) }
+
+// Demo returns the fault panel.
+func (c *Client) Demo(ctx context.Context) (control.Demo, error) {
+	return get[control.Demo](ctx, c, "/api/demo")
+}
+
+// EditDemo changes the fault panel and the demo's clock.
+func (c *Client) EditDemo(ctx context.Context, patch control.DemoPatch) (control.Demo, error) {
+	var out control.Demo
+	err := c.call(ctx, writeTimeout, http.MethodPatch, "/api/demo", patch, &out)
+	return out, err
+}
+
+func (c *Client) post(ctx context.Context, path string, in any) error {
+	return c.call(ctx, writeTimeout, http.MethodPost, path, in, nil)
+}
+
+func get[T any](ctx context.Context, c *Client, path string) (T, error) {
+	var out T
+	err := c.call(ctx, readTimeout, http.MethodGet, path, nil, &out)
+	return out, err
+}
+
+// connectionPath refuses the ids that would name another route: an empty one,
+// and those that the server would clean away.
+func connectionPath(id string) (string, error) {
+	if id == "" || id == "." || id == ".." {
+		return "", control.ErrNotFound
+	}
+	return "/api/providers/" + url.PathEscape(id), nil
+}

@@ -1,0 +1,222 @@
+package rest
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"breakwater/proxy/control"
+)
+
+// isWrite reports whether the method changes something.
+func isWrite(method string) bool {
+	return method != http.MethodGet && method != http.MethodHead && method != http.MethodOptions
+}
+
+// checkContentType refuses a write that is not JSON. A write without any body
+// may do without a type, but not with another one: forms of foreign pages
+// always name theirs.
+func checkContentType(r *http.Request) error {
+	if !isWrite(r.Method) {
+		return nil
+	}
+	header := r.Header.Get("Content-Type")
+	if header == "" && r.ContentLength == 0 {
+		return nil
+	}
+	if media, _, err := mime.ParseMediaType(header); err != nil || media != "application/json" {
+		return errContentType
+	}
+	return nil
+}
+
+// readBody returns the whole body, at most MaxBody bytes.
+func readBody(r *http.Request) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(r.Body, MaxBody+1))
+	if err != nil {
+		return nil, control.Invalid("body", "The request body could not be read")
+	}
+	if len(data) > MaxBody {
+		return nil, errTooLarge
+	}
+	return data, nil
+}
+
+// decode reads the body's JSON object into dst, a pointer to a struct, and
+// refuses unknown, doubled and mistyped fields, naming every one. ignored
+// fields may come and mean nothing. An empty body is refused.
+func decode(r *http.Request, dst any, ignored ...string) error {
+	data, err := readBody(r)
+	if err != nil {
+		return err
+	}
+	return decodeObject(data, dst, ignored)
+}
+
+// decodeOptional is decode for routes whose body may be empty.
+func decodeOptional(r *http.Request, dst any) error {
+	data, err := readBody(r)
+	if err != nil || len(bytes.TrimSpace(data)) == 0 {
+		return err
+	}
+	return decodeObject(data, dst, nil)
+}
+
+func decodeObject(data []byte, dst any, ignored []string) error {
+	if !json.Valid(data) {
+		return control.Invalid("body", "Invalid JSON body")
+	}
+	s := &strict{ignored: ignored}
+	s.object("", data, reflect.ValueOf(dst).Elem())
+	if len(s.errs) > 0 {
+		return &control.InvalidError{Fields: s.errs}
+	}
+	return nil
+}
+
+// strict decodes objects field by field, so that every wrong field is named
+// and names are taken literally (encoding/json folds case and lets the last of
+// two equal names win).
+type strict struct {
+	ignored []string
+	errs    []control.FieldError
+}
+
+func (s *strict) add(path, message string) {
+	if path == "" {
+		path = "body"
+	}
+	s.errs = append(s.errs, control.FieldError{Field: path, Message: message})
+}
+
+func (s *strict) object(path string, data []byte, dst reflect.Value) {
+	members, ok := split(data)
+	if !ok {
+		s.add(path, "Expected object")
+		return
+	}
+	fields := fieldsOf(dst.Type())
+	seen := map[string]bool{}
+	for _, m := range members {
+		at := m.name
+		if path != "" {
+			at = path + "." + m.name
+		}
+		index, ok := fields[m.name]
+		switch {
+		case seen[m.name]:
+			s.add(at, "Given twice")
+		case ok:
+			s.value(at, m.value, dst.FieldByIndex(index))
+		case path != "" || !slices.Contains(s.ignored, m.name):
+			s.add(at, "Unknown field")
+		}
+		seen[m.name] = true
+	}
+}
+
+func (s *strict) value(path string, data []byte, dst reflect.Value) {
+	if string(data) == "null" {
+		return // absent
+	}
+	t := dst.Type()
+	if t.Kind() == reflect.Pointer {
+		fresh := reflect.New(t.Elem())
+		s.value(path, data, fresh.Elem())
+		dst.Set(fresh)
+		return
+	}
+	switch {
+	case t.Kind() == reflect.Struct:
+		s.object(path, data, dst)
+	case t.Kind() == reflect.Slice:
+		s.array(path, data, dst)
+	default:
+		if err := json.Unmarshal(data, dst.Addr().Interface()); err != nil {
+			s.add(path, expected(err, t))
+		}
+	}
+}
+
+func (s *strict) array(path string, data []byte, dst reflect.Value) {
+	var items []json.RawMessage
+	if json.Unmarshal(data, &items) != nil {
+		s.add(path, "Expected array")
+		return
+	}
+	out := reflect.MakeSlice(dst.Type(), len(items), len(items))
+	for i, item := range items {
+		at := path + "." + strconv.Itoa(i)
+		if string(item) == "null" {
+			s.add(at, "Expected a value")
+			continue
+		}
+		s.value(at, item, out.Index(i))
+	}
+	dst.Set(out)
+}
+
+func expected(err error, t reflect.Type) string {
+	kind := "value"
+	switch t.Kind() {
+	case reflect.String:
+		kind = "string"
+	case reflect.Bool:
+		kind = "boolean"
+	case reflect.Float64:
+		kind = "number"
+	case reflect.Int, reflect.Int64:
+		kind = "integer"
+	}
+	if te, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && !strings.HasPrefix(te.Value, "number ") {
+		return "Expected " + kind + ", got " + te.Value
+	}
+	return "Expected " + kind
+}
+
+type member struct {
+	name  string
+	value json.RawMessage
+}
+
+// split returns the members of a JSON object in their order, doubled ones
+// included.
+func split(data []byte) ([]member, bool) {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
+		return nil, false
+	}
+	var out []member
+	for dec.More() {
+		name, err := dec.Token()
+		if err != nil {
+			return nil, false
+		}
+		var m member
+		m.name, _ = name.(string)
+		if dec.Decode(&m.value) != nil {
+			return nil, false
+		}
+		out = append(out, m)
+	}
+	return out, true
+}
+
+// fieldsOf maps JSON names to fields, those of embedded structs included.
+func fieldsOf(t reflect.Type) map[string][]int {
+	out := map[string][]int{}
+	for _, f := range reflect.VisibleFields(t) {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if name != "" && name != "-" {
+			out[name] = f.Index
+		}
+	}
+	return out
+}

@@ -1,0 +1,90 @@
+package rest
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+
+	"breakwater/proxy/control"
+)
+
+// apiError is an answer that is not a success: status, code and words that may
+// be shown to anybody.
+type apiError struct {
+	status     int
+	code       string
+	message    string
+	retryAfter int // seconds, 0 sends no header
+	challenge  bool
+}
+
+func (e *apiError) Error() string { return e.message }
+
+// The refusals of this layer (sheet §2.1 and §2.2).
+var (
+	errNoCredential = &apiError{status: http.StatusUnauthorized, code: "AUTH_001", message: "Authentication required", challenge: true}
+	errBadToken     = &apiError{status: http.StatusForbidden, code: "INVALID_MANAGEMENT_TOKEN", message: "Invalid management token"}
+	errTooMany      = &apiError{status: http.StatusTooManyRequests, code: "AUTH_RATE_LIMITED", message: "Too many failed attempts", retryAfter: refillSeconds}
+	errNoRoute      = &apiError{status: http.StatusNotFound, code: "NOT_FOUND", message: "No such route"}
+	errMethod       = &apiError{status: http.StatusMethodNotAllowed, code: "METHOD_NOT_ALLOWED", message: "Method not allowed"}
+	errContentType  = &apiError{status: http.StatusUnsupportedMediaType, code: "UNSUPPORTED_MEDIA_TYPE", message: "Content-Type must be application/json"}
+	errTooLarge     = &apiError{status: http.StatusRequestEntityTooLarge, code: "PAYLOAD_TOO_LARGE", message: "The request body is larger than 1 MiB"}
+	errTimeout      = &apiError{status: http.StatusGatewayTimeout, code: "TIMEOUT", message: "The operation took too long"}
+	errNoEvents     = &apiError{status: http.StatusServiceUnavailable, code: "EVENTS_UNAVAILABLE", message: "The event stream is not available"}
+	errInternal     = &apiError{status: http.StatusInternalServerError, code: "INTERNAL", message: "Internal error"}
+	errNotFound     = &apiError{status: http.StatusNotFound, code: "NOT_FOUND", message: "Not found"}
+	errNoDesktop    = &apiError{status: http.StatusConflict, code: "NO_DESKTOP", message: control.ErrNoDesktop.Error()}
+)
+
+type errorBody struct {
+	Code          string               `json:"code,omitempty"`
+	Message       string               `json:"message"`
+	Details       []control.FieldError `json:"details,omitempty"`
+	CorrelationID string               `json:"correlation_id,omitempty"`
+}
+
+// fail answers with the envelope of the error. What an unknown error says
+// stays in the log; the answer carries only the id of the log line.
+func (a *api) fail(w http.ResponseWriter, r *http.Request, err error) {
+	if r.Context().Err() != nil {
+		return // nobody is left to read it
+	}
+	if inv, ok := errors.AsType[*control.InvalidError](err); ok {
+		a.write(w, r, http.StatusBadRequest, map[string]errorBody{
+			"error": {Message: "Invalid request", Details: list(inv.Fields)},
+		})
+		return
+	}
+	e := known(err)
+	id := correlation()
+	if e == errInternal {
+		a.log.ErrorContext(r.Context(), "management request failed",
+			"method", r.Method, "path", r.URL.Path, "correlation", id, "error", err)
+	}
+	h := w.Header()
+	h.Set("X-Request-Id", id)
+	if e.retryAfter > 0 {
+		h.Set("Retry-After", strconv.Itoa(e.retryAfter))
+	}
+	if e.challenge {
+		h.Set("WWW-Authenticate", `Bearer realm="breakwater"`)
+	}
+	a.write(w, r, e.status, map[string]errorBody{"error": {Code: e.code, Message: e.message, CorrelationID: id}})
+}
+
+func known(err error) *apiError {
+	if e, ok := errors.AsType[*apiError](err); ok {
+		return e
+	}
+	switch {
+	case errors.Is(err, control.ErrNotFound):
+		return errNotFound
+	case errors.Is(err, control.ErrNoDesktop):
+		return errNoDesktop
+	case errors.Is(err, context.DeadlineExceeded):
+		return errTimeout
+	default:
+		return errInternal
+	}
+}

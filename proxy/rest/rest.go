@@ -1,0 +1,164 @@
+// Package rest serves the management API over the facade.
+package rest
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"breakwater/proxy/control"
+)
+
+const (
+	// MaxBody is the largest request body in bytes; a longer one gets a 413.
+	MaxBody = 1 << 20
+	// TestTimeout is how long a connection test may take (sheet §2.11).
+	TestTimeout = 30 * time.Second
+)
+
+// Options is what the API is built on.
+type Options struct {
+	// Facade is what the routes show and change.
+	Facade control.Facade
+	// Events serves GET /api/events; nil leaves the route out of service.
+	Events http.Handler
+	// Token returns the management token. While it is nil or returns an empty
+	// string nobody is let in.
+	Token func() string
+	// Log gets failures, never a credential; nil discards them.
+	Log *slog.Logger
+	// Now is the real clock; nil means time.Now.
+	Now func() time.Time
+}
+
+// api holds what the handlers share.
+type api struct {
+	facade  control.Facade
+	events  http.Handler
+	log     *slog.Logger
+	now     func() time.Time
+	started time.Time
+	auth    *authority
+	health  healthCache
+	mux     *http.ServeMux
+}
+
+// New returns the handler of everything below /api but /api/hello and /api/v1.
+// The Host and Origin guard stands in front of it. It authenticates before it
+// looks at the path, so a stranger cannot tell which routes exist.
+func New(o Options) http.Handler { return newAPI(o) }
+
+func newAPI(o Options) *api {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	a := &api{
+		facade: o.Facade, events: o.Events, log: o.Log, now: o.Now, started: o.Now(),
+		auth: newAuthority(o.Token, o.Log, o.Now), mux: http.NewServeMux(),
+	}
+	for _, rt := range routes {
+		a.mux.HandleFunc(rt.Method+" "+rt.Path, a.handle(rt))
+	}
+	return a
+}
+
+// ServeHTTP answers one management request.
+func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.Header().Set("Cache-Control", "no-store")
+	if _, pattern := a.mux.Handler(r); pattern == "" {
+		a.unrouted(w, r)
+		return
+	}
+	a.mux.ServeHTTP(w, r)
+}
+
+// unrouted answers what no route takes: 404, or 405 with the allowed methods.
+func (a *api) unrouted(w http.ResponseWriter, r *http.Request) {
+	if err := a.auth.check(r); err != nil {
+		a.fail(w, r, err)
+		return
+	}
+	// The mux knows which methods the path has; its own answer is plain text.
+	probe := headerOnly{}
+	h, _ := a.mux.Handler(r)
+	h.ServeHTTP(probe, r)
+	if allow := probe.Header().Get("Allow"); allow != "" {
+		w.Header().Set("Allow", allow)
+		a.fail(w, r, errMethod)
+		return
+	}
+	a.fail(w, r, errNoRoute)
+}
+
+// headerOnly is a ResponseWriter that keeps nothing but the headers.
+type headerOnly http.Header
+
+func (h headerOnly) Header() http.Header         { return http.Header(h) }
+func (h headerOnly) Write(p []byte) (int, error) { return len(p), nil }
+func (h headerOnly) WriteHeader(int)             {}
+
+// handle wraps a route's function: credential, content type, answer.
+func (a *api) handle(rt Route) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if !rt.Public {
+			if err := a.auth.check(r); err != nil {
+				a.fail(w, r, err)
+				return
+			}
+		}
+		if err := checkContentType(r); err != nil {
+			a.fail(w, r, err)
+			return
+		}
+		if rt.raw != nil {
+			rt.raw(a, w, r)
+			return
+		}
+		status, body, err := rt.handler(a, r)
+		if err != nil {
+			a.fail(w, r, err)
+			return
+		}
+		a.write(w, r, status, body)
+	}
+}
+
+// write sends a JSON answer.
+func (a *api) write(w http.ResponseWriter, r *http.Request, status int, body any) {
+	data, err := json.Marshal(body)
+	if err != nil {
+		a.log.ErrorContext(r.Context(), "answer not encoded", "path", r.URL.Path, "error", err)
+		status, data = http.StatusInternalServerError, []byte(`{"error":{"code":"INTERNAL","message":"Internal error"}}`)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	if _, err := w.Write(append(data, '\n')); err != nil {
+		a.log.DebugContext(r.Context(), "answer not sent", "path", r.URL.Path, "error", err)
+	}
+}
+
+// snapshot returns the present state with lists that are never null.
+func (a *api) snapshot(ctx context.Context) (control.Snapshot, error) {
+	s, err := a.facade.Snapshot(ctx)
+	s.Connections = list(s.Connections)
+	s.Breakers = list(s.Breakers)
+	return s, err
+}
+
+// list returns v, or an empty list in place of nil, which JSON shows as null.
+func list[T any](v []T) []T {
+	if v == nil {
+		return []T{}
+	}
+	return v
+}
+
+// correlation returns an id that joins an error answer to its log line.
+func correlation() string { return rand.Text()[:16] }
