@@ -11,15 +11,12 @@ import (
 	"github.com/r3labs/sse/v2"
 
 	"breakwater/proxy/control"
-	"breakwater/proxy/events"
 )
 
 const (
 	// maxEvent is the largest event in bytes; r3labs' own limit of 64 KiB is
 	// less than a long snapshot.
 	maxEvent = 16 << 20
-	// backlog is how many events besides the snapshot wait for a slow reader.
-	backlog = 256
 )
 
 // Subscribe opens the event stream and keeps it open until ctx ends, which
@@ -32,7 +29,7 @@ func (c *Client) Subscribe(ctx context.Context) (<-chan control.Event, error) {
 		return nil, c.err
 	}
 	s := &subscription{
-		c: c, queue: events.NewQueue[control.Event](backlog),
+		c: c, queue: newMailbox(),
 		last:  control.Snapshot{Endpoint: c.base, Connections: []control.Connection{}, Breakers: []control.Breaker{}},
 		first: make(chan error, 1),
 	}
@@ -50,17 +47,7 @@ func (c *Client) Subscribe(ctx context.Context) (<-chan control.Event, error) {
 	go func() {
 		defer cancel()
 		defer close(out)
-		for {
-			ev, ok := s.queue.Next(ctx)
-			if !ok {
-				return
-			}
-			select {
-			case out <- ev:
-			case <-ctx.Done():
-				return
-			}
-		}
+		s.queue.deliver(ctx, out)
 	}()
 	return out, nil
 }
@@ -70,7 +57,7 @@ func (c *Client) Subscribe(ctx context.Context) (<-chan control.Event, error) {
 // the stream calls on that goroutine.
 type subscription struct {
 	c     *Client
-	queue *events.Queue[control.Event]
+	queue *mailbox
 	last  control.Snapshot
 	down  bool // the reader has been told
 	alive bool // the present stream has brought an event
@@ -117,7 +104,7 @@ func (s *subscription) tellDown() {
 	s.down = true
 	snap := s.last
 	snap.Health, snap.At = control.HealthDown, time.Now().UTC()
-	s.queue.PutState(control.Event{Type: control.EventSnapshot, Snapshot: &snap})
+	s.queue.put(control.Event{Type: control.EventSnapshot, Snapshot: &snap})
 }
 
 // open reads one stream to its end.
@@ -158,15 +145,13 @@ func (s *subscription) receive(msg *sse.Event) {
 		return
 	}
 	s.alive = true
-	if ev.Type != control.EventSnapshot {
-		s.queue.Put(ev)
-		return
+	if ev.Type == control.EventSnapshot {
+		if ev.Snapshot == nil {
+			return
+		}
+		s.last, s.down = *ev.Snapshot, false
 	}
-	if ev.Snapshot == nil {
-		return
-	}
-	s.last, s.down = *ev.Snapshot, false
-	s.queue.PutState(ev)
+	s.queue.put(ev)
 }
 
 // wait pauses; it reports false when ctx ended first.

@@ -18,13 +18,13 @@ type client struct {
 	h      *Handler
 	ctx    context.Context
 	cancel context.CancelFunc
-	queue  *Queue[message]
+	queue  *queue
 	writer *deadlineWriter
 }
 
 func newClient(h *Handler, w http.ResponseWriter, r *http.Request) *client {
 	ctx, cancel := context.WithCancel(r.Context())
-	c := &client{h: h, ctx: ctx, cancel: cancel, queue: NewQueue[message](backlog)}
+	c := &client{h: h, ctx: ctx, cancel: cancel, queue: newQueue()}
 	c.writer = &deadlineWriter{
 		ResponseWriter: w, rc: http.NewResponseController(w),
 		timeout: h.writeTimeout, fail: cancel, flushed: make(chan struct{}, 1),
@@ -103,11 +103,11 @@ func (c *client) written() bool {
 // next waits for the next event, or for the time of a heartbeat.
 func (c *client) next(beat *time.Timer) (message, bool) {
 	for {
-		if m, ok := c.queue.Take(); ok {
+		if m, ok := c.queue.take(); ok {
 			return m, true
 		}
 		select {
-		case <-c.queue.Filled():
+		case <-c.queue.filled:
 		case <-beat.C:
 			return message{}, true
 		case <-c.ctx.Done():

@@ -121,7 +121,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.refuse(w, err)
 		return
 	}
-	c.queue.PutFirst(first)
+	c.queue.put(first)
 	c.serve(r)
 }
 
@@ -235,11 +235,7 @@ func (h *Handler) broadcast(sub *subscription, m message) {
 		return
 	}
 	for c := range h.clients {
-		if m.kind == control.EventSnapshot {
-			c.queue.PutState(m)
-		} else {
-			c.queue.Put(m)
-		}
+		c.queue.put(m)
 	}
 }
 

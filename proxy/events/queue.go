@@ -1,129 +1,62 @@
 package events
 
 import (
-	"context"
 	"sync"
+
+	"breakwater/proxy/control"
 )
 
-// Queue holds what a slow reader has not taken yet. A state replaces the state
-// that is still waiting, in its place, because only the newest one counts;
-// other values wait in order up to a limit, beyond which the oldest is lost.
-// So a reader that stands still costs a fixed amount of memory and no writer
-// ever waits. The zero value is not usable; see NewQueue.
-type Queue[T any] struct {
-	limit int
+// queue holds what one client has not been sent yet. A newer snapshot takes
+// the place of the one that waits, because only the newest counts; the other
+// events wait in order up to a limit, beyond which the oldest is lost. So a
+// client that stands still costs a bounded amount of memory, and nobody waits
+// for it.
+type queue struct {
+	filled chan struct{} // holds a token while something may wait
 
-	mu     sync.Mutex
-	items  []queued[T]
-	others int // values that are not states
-	filled chan struct{}
+	mu       sync.Mutex
+	snapshot *message
+	others   []message
+	turn     bool // the others come next: neither kind starves the other
 }
 
-type queued[T any] struct {
-	value T
-	state bool
-}
+func newQueue() *queue { return &queue{filled: make(chan struct{}, 1)} }
 
-// NewQueue returns a queue that keeps at most limit values besides the state.
-func NewQueue[T any](limit int) *Queue[T] {
-	return &Queue[T]{limit: limit, filled: make(chan struct{}, 1)}
-}
-
-// PutState queues the newest state. It never blocks.
-func (q *Queue[T]) PutState(v T) {
+// put queues an event; it never blocks.
+func (q *queue) put(m message) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for i := range q.items {
-		if q.items[i].state {
-			q.items[i].value = v
-			return
+	switch {
+	case m.kind != control.EventSnapshot:
+		if len(q.others) == backlog {
+			q.others = q.others[1:]
 		}
+		q.others = append(q.others, m)
+	case q.snapshot == nil || q.snapshot.seq <= m.seq:
+		q.snapshot = &m
 	}
-	q.items = append(q.items, queued[T]{v, true})
 	q.signal()
 }
 
-// PutFirst queues a state in front of everything that waits; a state that is
-// waiting already is newer and takes the front place instead.
-func (q *Queue[T]) PutFirst(v T) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	first := queued[T]{v, true}
-	items := make([]queued[T], 1, len(q.items)+1)
-	for _, it := range q.items {
-		if it.state {
-			first = it
-			continue
-		}
-		items = append(items, it)
-	}
-	items[0] = first
-	q.items = items
-	q.signal()
-}
-
-// Put queues a value that is not a state. It never blocks.
-func (q *Queue[T]) Put(v T) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.others == q.limit {
-		q.dropOldest()
-	}
-	q.items = append(q.items, queued[T]{v, false})
-	q.others++
-	q.signal()
-}
-
-func (q *Queue[T]) dropOldest() {
-	for i := range q.items {
-		if !q.items[i].state {
-			q.items = append(q.items[:i], q.items[i+1:]...)
-			q.others--
-			return
-		}
-	}
-}
-
-func (q *Queue[T]) signal() {
+func (q *queue) signal() {
 	select {
 	case q.filled <- struct{}{}:
 	default:
 	}
 }
 
-// Filled receives when something may be waiting; take it with Take.
-func (q *Queue[T]) Filled() <-chan struct{} { return q.filled }
-
-// Take removes the value that waited longest; ok is false when none waits.
-func (q *Queue[T]) Take() (v T, ok bool) {
+// take removes what is due next; ok is false when nothing waits. A snapshot
+// that waits at the first call comes first.
+func (q *queue) take() (m message, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if len(q.items) == 0 {
-		return v, false
+	switch {
+	case q.snapshot != nil && (!q.turn || len(q.others) == 0):
+		m, q.snapshot, q.turn = *q.snapshot, nil, true
+		return m, true
+	case len(q.others) > 0:
+		m, q.others, q.turn = q.others[0], q.others[1:], false
+		return m, true
 	}
-	it := q.items[0]
-	q.items[0] = queued[T]{}
-	if q.items = q.items[1:]; len(q.items) == 0 {
-		q.items = nil // lets go of the array that it was cut from
-	} else {
-		q.signal()
-	}
-	if !it.state {
-		q.others--
-	}
-	return it.value, true
-}
-
-// Next waits for a value; ok is false when ctx ended first.
-func (q *Queue[T]) Next(ctx context.Context) (v T, ok bool) {
-	for {
-		if v, ok = q.Take(); ok {
-			return v, true
-		}
-		select {
-		case <-q.filled:
-		case <-ctx.Done():
-			return v, false
-		}
-	}
+	return message{}, false
 }
