@@ -1,0 +1,124 @@
+package resilience
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"breakwater/resilience/breaker"
+	"breakwater/resilience/cooldown"
+	"breakwater/resilience/outcome"
+	"breakwater/resilience/settings"
+)
+
+// Connection is what the engine must know of a connection. It is a value; an
+// edit replaces it.
+type Connection struct {
+	ID             string
+	Provider       string               // canonical provider id; the breaker's name
+	Profile        settings.ProfileName // which figures apply
+	Active         bool                 // the user's switch
+	DisableCooling bool                 // guide §2: never cooled; terminal states still apply
+	PerModelQuota  bool                 // quotas are counted per model (sheet §4.5)
+}
+
+// Conn is the engine's handle of one connection; candidates carry it, so that
+// no decision needs a look-up.
+type Conn struct {
+	id       string
+	provider *provider
+
+	// cfg and seen are replaced whole, so that planning takes no lock.
+	cfg  atomic.Pointer[connConfig]
+	seen atomic.Pointer[seen]
+	// recent tells that counted or pace hold something a success must clear.
+	recent atomic.Bool
+
+	mu      sync.Mutex
+	state   cooldown.State
+	version uint64       // of state: a success clears only what it has seen
+	counted breaker.Once // the 5 s dedup of breaker failures
+	pace    cooldown.Pace
+}
+
+// connConfig is the configuration with what follows from the settings.
+type connConfig struct {
+	Connection
+	removed bool
+	rules   cooldown.Rules
+}
+
+// seen is the part of the state that decisions read.
+type seen struct {
+	terminal outcome.Terminal
+	until    time.Time
+	span     time.Duration
+	level    int
+	clean    bool
+	version  uint64
+}
+
+// provider is what connections of one provider share. Nothing is shared
+// between providers.
+type provider struct {
+	name    string
+	breaker *breaker.Breaker
+
+	profile settings.ProfileName // of the connection configured last; guarded by Engine.mu
+	conns   int                  // guarded by Engine.mu
+
+	mu      sync.Mutex
+	network breaker.Once // the 10 s dedup of network errors
+	window  cooldown.Window
+	windowR cooldown.WindowRules
+}
+
+// ID returns the connection's id.
+func (c *Conn) ID() string { return c.id }
+
+// Provider returns the canonical id of the connection's provider.
+func (c *Conn) Provider() string { return c.provider.name }
+
+// Level returns the backoffLevel, from which the classifier scales its wait.
+func (c *Conn) Level() int { return c.seen.Load().level }
+
+// Config returns the connection's configuration.
+func (c *Conn) Config() Connection { return c.cfg.Load().Connection }
+
+// publish makes the state visible to planning. The caller holds c.mu.
+func (c *Conn) publish() {
+	c.seen.Store(&seen{
+		terminal: c.state.Terminal(), until: c.state.Until, span: c.state.Span,
+		level: c.state.Level, clean: c.state.Clean(), version: c.version,
+	})
+}
+
+// changed publishes a new version of the state and queues its write. The
+// caller holds c.mu.
+func (c *Conn) changed(e *Engine) {
+	c.version++
+	c.publish()
+	saved := c.saved()
+	e.out.save(func(s Store) { s.SaveConnectionState(saved) })
+}
+
+// saved is the state as it is stored. The caller holds c.mu.
+func (c *Conn) saved() ConnectionState {
+	s := &c.state
+	return ConnectionState{
+		ID: c.id, RateLimitedUntil: s.Until, TestStatus: s.Status, BackoffLevel: s.Level,
+		ErrorCode: s.ErrorCode, LastErrorType: s.ErrorType, LastErrorReason: s.Reason,
+		LastErrorAt: s.ErrorAt, LastErrorSource: s.Source, RawHint: s.RawHint,
+		ExpiredRetries: s.Retries, ExpiredRetryAt: s.RetryAt,
+	}
+}
+
+// restored is the reverse of saved.
+func restored(now time.Time, r ConnectionState) cooldown.State {
+	return cooldown.Restore(now, cooldown.State{
+		Until: r.RateLimitedUntil, Status: r.TestStatus, Level: r.BackoffLevel,
+		ErrorCode: r.ErrorCode, ErrorType: r.LastErrorType, Reason: r.LastErrorReason,
+		ErrorAt: r.LastErrorAt, Source: r.LastErrorSource, RawHint: r.RawHint,
+		Retries: r.ExpiredRetries, RetryAt: r.ExpiredRetryAt,
+	})
+}

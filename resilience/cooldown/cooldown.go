@@ -1,0 +1,234 @@
+// Package cooldown provides the cooldown of one connection, its backoff and
+// terminal states, and the opt-in provider window.
+package cooldown
+
+import (
+	"time"
+
+	"breakwater/resilience/outcome"
+)
+
+// The values of test_status that are not terminal (sheet §3.1).
+const (
+	Active      = "active"
+	Unavailable = "unavailable"
+)
+
+// MaxStated is the ceiling of every deadline, stated or stored (rulings 9, 10).
+const MaxStated = 30 * 24 * time.Hour
+
+// slew is how far the wall clock may be corrected backwards before a deadline
+// that lies too far ahead is taken for the trace of a clock step (ruling 37).
+const slew = time.Second
+
+// State is what is remembered of one connection (guide §2, "Campos por
+// conexión"). It is a value machine: the owner serialises the calls.
+type State struct {
+	Until     time.Time     // rateLimitedUntil, wall time; zero: not cooling
+	Span      time.Duration // how long that was when it was set, the bound on reading
+	Status    string        // active, unavailable or a terminal state
+	Level     int           // backoffLevel
+	ErrorCode int
+	ErrorType string
+	Reason    outcome.Reason
+	ErrorAt   time.Time
+	Source    string // what set the deadline: header, body, ladder, rule …
+	RawHint   string
+
+	Retries int       // ExpiredRetries: failed retries of an expired credential
+	RetryAt time.Time // when it was last found expired
+
+	streak streak // of 401 answers, not stored
+	retry  retryLease
+}
+
+// New returns the state of a connection that nothing has happened to.
+func New() State { return State{Status: Active} }
+
+// Rules are what the owner's settings say about the connection.
+type Rules struct {
+	DisableCooling bool          // never cooled; terminal states still apply
+	OAuth          bool          // the 401 streak applies
+	Base           time.Duration // base cooldown of the profile
+	StallCools     bool          // streamStallCooldown.enabled
+}
+
+// Effect is what a failure did to the connection.
+type Effect struct {
+	Until    time.Time        // end of the cooldown, zero if none
+	Cooldown time.Duration    // the time left until then
+	Terminal outcome.Terminal // set now, or before
+	Written  bool             // the state has changed and must be stored
+	Cooled   bool             // a new cooldown has begun
+	Fell     bool             // a terminal state was entered
+}
+
+// Terminal returns the terminal state, or NotTerminal.
+func (s *State) Terminal() outcome.Terminal { return terminal(s.Status) }
+
+func terminal(status string) outcome.Terminal {
+	switch t := outcome.Terminal(status); t {
+	case outcome.Banned, outcome.Expired, outcome.CreditsExhausted:
+		return t
+	default:
+		return outcome.NotTerminal
+	}
+}
+
+// Clean reports that a success would change nothing.
+func (s *State) Clean() bool {
+	return s.Status == Active && s.Until.IsZero() && s.Level == 0 && s.ErrorCode == 0 && s.ErrorType == "" &&
+		s.Reason == "" && s.ErrorAt.IsZero() && s.streak.n == 0 && s.Retries == 0 && s.RetryAt.IsZero()
+}
+
+// Cooling returns the end of the cooldown, or the zero time when the
+// connection may be used: recovery is by reading (guide §2).
+func (s *State) Cooling(now time.Time) time.Time {
+	if s.Until.IsZero() || !s.Until.After(now) {
+		return time.Time{}
+	}
+	s.Anchor(now)
+	return s.Until
+}
+
+// Stepped reports that the deadline lies further ahead than it ever did: the
+// clock was set back, and Anchor must be called.
+func Stepped(now, until time.Time, span time.Duration) bool {
+	return until.Sub(now) > span+slew
+}
+
+// Anchor brings a deadline that a clock step has pushed away back to its span.
+func (s *State) Anchor(now time.Time) {
+	if Stepped(now, s.Until, s.Span) {
+		s.Until = wall(now.Add(s.Span))
+	}
+}
+
+// Fail applies a failure in the order of sheet §3.11. The caller has decided
+// that it is the connection's: not the request's, the model's or this
+// machine's. retry tells that the attempt held the retry lease of an expired
+// credential.
+func (s *State) Fail(now time.Time, o outcome.Outcome, r Rules, retry bool) Effect {
+	if t := s.Terminal(); t != outcome.NotTerminal { // step 3
+		if retry {
+			return s.failRetry(now, o)
+		}
+		return Effect{Terminal: t}
+	}
+	if o.Reason == outcome.ReasonStreamStall && !r.StallCools { // step 5
+		s.record(now, o)
+		return Effect{Written: true}
+	}
+	if until := s.Cooling(now); !until.IsZero() { // step 6: one failure, one step
+		return Effect{Until: until, Cooldown: until.Sub(now)}
+	}
+	s.record(now, o)
+	if o.Terminal != outcome.NotTerminal { // steps 16 and 24
+		s.fall(now, o.Terminal)
+		return Effect{Terminal: o.Terminal, Written: true, Fell: true}
+	}
+	wait, refused := o.Cooldown, s.unauthorized(now, o, r) // step 18
+	if refused > 0 {
+		wait = refused
+	}
+	if wait <= 0 || r.DisableCooling { // step 23
+		s.Until, s.Span = time.Time{}, 0
+		return Effect{Written: true}
+	}
+	if refused == 0 { // a refused token keeps the status: it may be refreshed
+		s.Status = Unavailable
+	}
+	if o.SetsLevel && o.Reason != outcome.ReasonConcurrencyLimited {
+		s.Level = max(0, o.Level)
+	}
+	s.cool(now, wait)
+	return Effect{Until: s.Until, Cooldown: s.Span, Written: true, Cooled: true}
+}
+
+// cool sets the deadline. A longer one is never shortened.
+func (s *State) cool(now time.Time, wait time.Duration) {
+	wait = min(wait, MaxStated)
+	if until := wall(now.Add(wait)); until.After(s.Until) {
+		s.Until, s.Span = until, wait
+	}
+}
+
+// Extend cools the connection because a sibling failed that leaves by the same
+// address (sheet §3.11, step 12): a terminal state and a longer cooldown stay,
+// the backoff level is not touched.
+func (s *State) Extend(now time.Time, o outcome.Outcome, wait time.Duration, r Rules) Effect {
+	if s.Terminal() != outcome.NotTerminal || r.DisableCooling || !wall(now.Add(min(wait, MaxStated))).After(s.Cooling(now)) {
+		return Effect{}
+	}
+	s.record(now, o)
+	s.Status = Unavailable
+	s.cool(now, wait)
+	return Effect{Until: s.Until, Cooldown: s.Span, Written: true, Cooled: true}
+}
+
+// Succeed is clearAccountError: it forgets every error and returns whether
+// there was anything to forget.
+func (s *State) Succeed() bool { return s.clear() }
+
+// Clear is the operator's reset. A terminal state stays unless force is set;
+// it is lifted by new credentials and by a good connection test.
+func (s *State) Clear(force bool) bool {
+	if s.Terminal() != outcome.NotTerminal && !force {
+		return false
+	}
+	return s.clear()
+}
+
+func (s *State) clear() bool {
+	if s.Clean() {
+		return false
+	}
+	generation := s.retry.generation + 1
+	*s = New()
+	s.retry.generation = generation
+	return true
+}
+
+// record writes the error fields.
+func (s *State) record(now time.Time, o outcome.Outcome) {
+	s.ErrorCode, s.ErrorType, s.Reason, s.ErrorAt = o.Status, o.ErrorType, o.Reason, wall(now)
+	s.Source, s.RawHint = source(o), o.RawHint
+	if o.Reason == outcome.ReasonStreamStall {
+		s.ErrorType = "server_error"
+	}
+}
+
+func source(o outcome.Outcome) string {
+	switch {
+	case o.HintSource != "":
+		return o.HintSource
+	case o.Cooldown > 0:
+		return "ladder"
+	default:
+		return ""
+	}
+}
+
+// Restore corrects a stored state: the deadline survives, but no further than
+// MaxStated from now (rulings 9, 10).
+func Restore(now time.Time, s State) State {
+	if s.Status != Unavailable && s.Terminal() == outcome.NotTerminal {
+		s.Status = Active
+	}
+	if limit := wall(now.Add(MaxStated)); s.Until.After(limit) {
+		s.Until = limit
+	}
+	if s.Terminal() != outcome.NotTerminal {
+		s.Until = time.Time{}
+	}
+	s.Span = max(0, s.Until.Sub(now))
+	if s.Until.IsZero() {
+		s.Span = 0
+	}
+	s.Level, s.Retries = max(0, s.Level), max(0, s.Retries)
+	s.streak, s.retry = streak{}, retryLease{}
+	return s
+}
+
+// wall drops the monotonic reading: "until" deadlines are wall time (ruling 37).
+func wall(t time.Time) time.Time { return t.Round(0).UTC() }

@@ -1,0 +1,176 @@
+package resilience
+
+import (
+	"time"
+
+	"breakwater/resilience/breaker"
+	"breakwater/resilience/cooldown"
+	"breakwater/resilience/outcome"
+)
+
+// succeed forgets what the success disproves. Nothing is locked or written
+// when there is nothing to forget.
+func (a *Attempt) succeed(now time.Time) Effect {
+	c := a.target.Conn
+	if !c.seen.Load().clean {
+		c.cleanse(a.e, now, a.version)
+	}
+	if c.recent.Load() {
+		c.forgetRecent()
+	}
+	if a.e.cfg.Load().gate {
+		c.provider.succeed()
+	}
+	return Effect{Counted: c.provider.breaker.Report(now, a.permit, outcome.Success, outcome.KindNone)}
+}
+
+// cleanse is clearAccountError, as a compare and swap: an error recorded since
+// the attempt began is not this success's to forget (sheet §3.15).
+func (c *Conn) cleanse(e *Engine, now time.Time, version uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.version == version {
+		from := c.state.Status
+		if c.state.Succeed() {
+			c.cleared(e, now, from, "success")
+		}
+	}
+}
+
+// cleared queues the write and the change of a connection that is sound again.
+// The caller holds c.mu.
+func (c *Conn) cleared(e *Engine, now time.Time, from, why string) {
+	c.changed(e)
+	e.out.change(Change{
+		At: wall(now), Kind: ChangeCleared, Provider: c.provider.name, Connection: c.id,
+		From: from, To: c.state.Status, Reason: why,
+	})
+}
+
+// forgetRecent clears the breaker's dedup key and the window gate's pace.
+func (c *Conn) forgetRecent() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.counted.Reset()
+	c.pace.Succeed()
+	c.recent.Store(false)
+}
+
+func (p *provider) succeed() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.window.Succeed()
+}
+
+// fail records a failure where it belongs: with the connection, with the
+// window gate and with the provider's breaker.
+func (a *Attempt) fail(now time.Time, o outcome.Outcome) Effect {
+	var effect Effect
+	if o.Scope == outcome.ScopeRequest || o.Scope == outcome.ScopeLocal {
+		a.returnRetry() // nobody upstream is to blame
+	} else {
+		effect = a.target.Conn.fail(a, now, o)
+		a.pace(now, o)
+	}
+	effect.Counted = a.count(now, o)
+	effect.BreakerOpened = effect.Counted && a.target.Conn.provider.breaker.Check(now).State == breaker.Open
+	return effect
+}
+
+// fail marks the connection unavailable, in the order of sheet §3.11.
+func (c *Conn) fail(a *Attempt, now time.Time, o outcome.Outcome) Effect {
+	e := a.e
+	rules := c.cfg.Load().rules
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	from := c.state.Status
+	r := c.state.Fail(now, o, rules, a.retry && c.state.HoldsRetry(a.lease))
+	if r.Written {
+		c.changed(e)
+	}
+	c.announce(e, now, o, from, r)
+	return Effect{Until: r.Until, Cooldown: r.Cooldown, Terminal: r.Terminal}
+}
+
+// announce queues the change that a failure made. The caller holds c.mu.
+func (c *Conn) announce(e *Engine, now time.Time, o outcome.Outcome, from string, r cooldown.Effect) {
+	change := Change{
+		At: wall(now), Provider: c.provider.name, Connection: c.id,
+		From: from, To: c.state.Status, Until: r.Until, Reason: string(o.Reason),
+	}
+	switch {
+	case r.Fell:
+		change.Kind = ChangeTerminal
+	case r.Cooled:
+		change.Kind = ChangeCooldown
+	default:
+		return
+	}
+	e.out.change(change)
+}
+
+// pace records the failure with the opt-in window gate (sheet §2): not the
+// request's own, and not what a per-model quota explains.
+func (a *Attempt) pace(now time.Time, o outcome.Outcome) {
+	c := a.target.Conn
+	if !a.e.cfg.Load().gate || c.provider.name == "" || c.provider.name == "unknown" {
+		return
+	}
+	if c.cfg.Load().PerModelQuota && (o.Status == 500 || o.Status == 429) {
+		return
+	}
+	c.mu.Lock()
+	if c.pace.Idle(now, a.e.cfg.Load().pace) {
+		c.pace = cooldown.Pace{}
+	}
+	c.pace.Fail(now)
+	c.recent.Store(true)
+	c.mu.Unlock()
+	c.provider.fail(now)
+}
+
+func (p *provider) fail(now time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.window.Fail(now, p.windowR)
+}
+
+// count reports the failure to the breaker, or gives the probe back when it
+// says nothing about the provider.
+func (a *Attempt) count(now time.Time, o outcome.Outcome) bool {
+	c := a.target.Conn
+	b := c.provider.breaker
+	if !breaker.Counts(o, a.route) {
+		b.Report(now, a.permit, outcome.Neutral, outcome.KindNone)
+		return false
+	}
+	// A probe must settle, so only ordinary traffic is deduplicated.
+	if !a.permit.Probe() && !c.first(now, o.Network) {
+		return false
+	}
+	return b.Report(now, a.permit, outcome.Failure, o.BreakerKind)
+}
+
+// first reports whether the failure counts although others came just before:
+// one per connection and 5 s, one network error per provider and 10 s.
+func (c *Conn) first(now time.Time, network bool) bool {
+	if !c.provider.breaker.Check(now).Allowed {
+		return true // not recorded anyway, so it must not use up the key
+	}
+	if network && !c.provider.firstNetwork(now) {
+		return false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.recent.Store(true)
+	return c.counted.Allow(now, breaker.ConnectionDedup)
+}
+
+func (p *provider) firstNetwork(now time.Time) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.network.Allow(now, breaker.NetworkDedup)
+}
+
+// wall drops the monotonic reading and the zone of a time that is shown.
+func wall(t time.Time) time.Time { return t.Round(0).UTC() }

@@ -1,0 +1,91 @@
+package resilience
+
+import (
+	"time"
+
+	"breakwater/resilience/cooldown"
+	"breakwater/resilience/outcome"
+)
+
+// ClearResult tells what an operator's reset did.
+type ClearResult struct {
+	Found    bool             // there is such a connection
+	Cleared  bool             // it had something to forget
+	Terminal outcome.Terminal // the terminal state that stayed
+	Lockouts int              // model lockouts lifted
+}
+
+// ClearConnection is the operator's reset: it forgets the cooldown, the errors,
+// the backoff level and the model lockouts of a connection. A terminal state
+// stays (guide §3, "Gestor de tiempos de espera").
+func (e *Engine) ClearConnection(id string) ClearResult { return e.clear(id, false, "reset") }
+
+// ResetConnection also lifts a terminal state: the credential has changed.
+func (e *Engine) ResetConnection(id string) ClearResult { return e.clear(id, true, "credentials") }
+
+// TestPassed takes a good connection test: every error of the connection is
+// forgotten, its terminal state included, and a DEGRADED breaker closes; OPEN
+// and HALF_OPEN stay (guide §1).
+func (e *Engine) TestPassed(id string) {
+	e.clear(id, true, "test")
+	c := e.Connection(id)
+	if c == nil {
+		return
+	}
+	c.provider.breaker.TestPassed(e.clock.Now())
+	c.provider.succeed()
+	e.out.flush()
+}
+
+func (e *Engine) clear(id string, force bool, why string) ClearResult {
+	c := e.Connection(id)
+	if c == nil {
+		return ClearResult{}
+	}
+	defer e.out.flush()
+	now := e.clock.Now()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.counted.Reset()
+	c.pace = cooldown.Pace{}
+	c.recent.Store(false)
+	r := ClearResult{Found: true}
+	from := c.state.Status
+	if c.state.Clear(force) {
+		r.Cleared = true
+		c.cleared(e, now, from, why)
+	}
+	r.Terminal = c.state.Terminal()
+	return r
+}
+
+// ResetBreakers closes every breaker and lifts every model lockout; connection
+// cooldowns stay (ruling 31). It returns how many breakers there were.
+func (e *Engine) ResetBreakers() int {
+	n := e.resetBreakers()
+	e.out.flush()
+	return n
+}
+
+func (e *Engine) resetBreakers() int {
+	now := e.clock.Now()
+	all := e.allProviders()
+	for _, p := range all {
+		p.breaker.Reset(now)
+		p.mu.Lock()
+		p.window.Succeed()
+		p.mu.Unlock()
+	}
+	e.out.save(func(s Store) { s.DeleteBreakers() })
+	return len(all)
+}
+
+// Lockout is one active model lockout, for views.
+type Lockout struct {
+	Provider     string
+	Connection   string
+	Model        string
+	Reason       string
+	Until        time.Time
+	FailureCount int
+}

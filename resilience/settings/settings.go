@@ -1,0 +1,199 @@
+package settings
+
+// Settings is the whole tree of resilience settings (settings sheet §1.1). Its
+// JSON form is what is stored under the key "resilienceSettings"; ModelLockout
+// has a key of its own. Durations are milliseconds unless the name says
+// otherwise, because that is what the stored keys hold.
+type Settings struct {
+	RequestQueue               RequestQueue             `json:"requestQueue"`
+	ConnectionCooldown         ByClass[CooldownProfile] `json:"connectionCooldown"`
+	ProviderBreaker            ByClass[BreakerProfile]  `json:"providerBreaker"`
+	TokenRefreshBreaker        TokenRefreshBreaker      `json:"tokenRefreshBreaker"`
+	WaitForCooldown            WaitForCooldown          `json:"waitForCooldown"`
+	ComboCooldownWait          ComboCooldownWait        `json:"comboCooldownWait"`
+	QuotaShareConcurrencyLimit Switch                   `json:"quotaShareConcurrencyLimit"`
+	StreamStallCooldown        Switch                   `json:"streamStallCooldown"`
+	P2CLatency                 P2CLatency               `json:"p2cLatency"`
+	ProviderCooldown           ProviderCooldown         `json:"providerCooldown"`
+	CredentialHealthCheck      CredentialHealthCheck    `json:"credentialHealthCheck"`
+	QuotaPreflight             QuotaPreflight           `json:"quotaPreflight"`
+	StreamRecovery             StreamRecovery           `json:"streamRecovery"`
+	ProviderQuotaOverrides     map[string]QuotaOverride `json:"providerQuotaOverrides"`
+
+	// ModelLockout is stored under its own key, "modelLockout".
+	ModelLockout ModelLockout `json:"-"`
+	// Fixed holds the figures that only the environment can change.
+	Fixed Fixed `json:"-"`
+	// Rotation holds the process-wide rotation switches (environment only).
+	Rotation Rotation `json:"-"`
+}
+
+// ByClass holds one value for each of the two configurable provider classes.
+// The local class has fixed figures (guide §1).
+type ByClass[T any] struct {
+	OAuth  T `json:"oauth"`
+	APIKey T `json:"apikey"`
+}
+
+// Switch is a section that is only on or off.
+type Switch struct {
+	Enabled bool `json:"enabled"`
+}
+
+// RequestQueue holds the admission queue's figures (guide §4). Zero rates,
+// spacing and concurrency mean not limited (ruling 39).
+type RequestQueue struct {
+	AutoEnableAPIKeyProviders bool  `json:"autoEnableApiKeyProviders"`
+	RequestsPerMinute         int64 `json:"requestsPerMinute"`
+	MinTimeBetweenRequestsMs  int64 `json:"minTimeBetweenRequestsMs"`
+	ConcurrentRequests        int64 `json:"concurrentRequests"`
+	GlobalConcurrentRequests  int64 `json:"globalConcurrentRequests"`
+	MaxWaitMs                 int64 `json:"maxWaitMs"`
+	ExecutionMaxWaitMs        int64 `json:"executionMaxWaitMs"`
+	MaxQueueDepth             int64 `json:"maxQueueDepth"`
+}
+
+// CooldownProfile holds the connection cooldown of one class (guide §2).
+type CooldownProfile struct {
+	BaseCooldownMs        int64 `json:"baseCooldownMs"`
+	UseUpstreamRetryHints bool  `json:"useUpstreamRetryHints"`
+	MaxBackoffSteps       int64 `json:"maxBackoffSteps"`
+	// UseUpstream429BreakerHints has three states: nil leaves it to the
+	// provider (see Settings.BreakerHints).
+	UseUpstream429BreakerHints *bool `json:"useUpstream429BreakerHints,omitempty"`
+}
+
+// BreakerProfile holds the provider breaker of one class (guide §1).
+type BreakerProfile struct {
+	FailureThreshold     int64 `json:"failureThreshold"`
+	DegradationThreshold int64 `json:"degradationThreshold"`
+	ResetTimeoutMs       int64 `json:"resetTimeoutMs"`
+}
+
+// TokenRefreshBreaker guards the refresh of OAuth tokens.
+type TokenRefreshBreaker struct {
+	Scope            string `json:"scope"` // "provider" or "connection"
+	FailureThreshold int64  `json:"failureThreshold"`
+	CooldownMs       int64  `json:"cooldownMs"`
+}
+
+// WaitForCooldown tells how long a request may wait for a cooling connection.
+type WaitForCooldown struct {
+	Enabled         bool  `json:"enabled"`
+	MaxRetries      int64 `json:"maxRetries"`
+	MaxRetryWaitSec int64 `json:"maxRetryWaitSec"`
+	BudgetMs        int64 `json:"budgetMs"`
+}
+
+// MaxRetryWaitMs is one wait's ceiling in milliseconds; it is derived, never
+// stored.
+func (w WaitForCooldown) MaxRetryWaitMs() int64 { return w.MaxRetryWaitSec * 1000 }
+
+// ComboCooldownWait is the same for combos.
+type ComboCooldownWait struct {
+	Enabled     bool  `json:"enabled"`
+	MaxWaitMs   int64 `json:"maxWaitMs"`
+	MaxAttempts int64 `json:"maxAttempts"`
+	BudgetMs    int64 `json:"budgetMs"`
+}
+
+// P2CLatency weighs latency in the p2c strategy; 0 is off.
+type P2CLatency struct {
+	Weight int64 `json:"weight"`
+}
+
+// ProviderCooldown is the opt-in window gate (guide §1).
+type ProviderCooldown struct {
+	Enabled            bool  `json:"enabled"`
+	MinRetryCooldownMs int64 `json:"minRetryCooldownMs"`
+	MaxRetryCooldownMs int64 `json:"maxRetryCooldownMs"`
+}
+
+// CredentialHealthCheck is the interval of the background connection test;
+// 0 is off.
+type CredentialHealthCheck struct {
+	IntervalMinutes int64 `json:"intervalMinutes"`
+}
+
+// QuotaPreflight skips connections whose remaining quota is too low.
+type QuotaPreflight struct {
+	Enabled                 bool                        `json:"enabled"`
+	DefaultThresholdPercent int64                       `json:"defaultThresholdPercent"`
+	WarnThresholdPercent    int64                       `json:"warnThresholdPercent"`
+	ProviderWindowDefaults  map[string]map[string]int64 `json:"providerWindowDefaults"`
+}
+
+// StreamRecovery re-opens broken streams.
+type StreamRecovery struct {
+	Enabled            bool               `json:"enabled"`
+	ContinueMidStream  bool               `json:"continueMidStream"`
+	ThroughputWatchdog ThroughputWatchdog `json:"throughputWatchdog"`
+}
+
+// ThroughputWatchdog gives up on streams that trickle.
+type ThroughputWatchdog struct {
+	Enabled                 bool  `json:"enabled"`
+	WarmupMs                int64 `json:"warmupMs"`
+	WindowMs                int64 `json:"windowMs"`
+	MinUsefulBytesPerSecond int64 `json:"minUsefulBytesPerSecond"`
+	MinUsefulBytes          int64 `json:"minUsefulBytes"`
+}
+
+// QuotaOverride changes figures for one provider; nil fields are automatic.
+type QuotaOverride struct {
+	RPM                      *int64 `json:"rpm,omitempty"`
+	Concurrency              *int64 `json:"concurrency,omitempty"`
+	ProviderConcurrency      *int64 `json:"providerConcurrency,omitempty"`
+	RateLimitCooldownSeconds *int64 `json:"rateLimitCooldownSeconds,omitempty"`
+}
+
+// ModelLockout configures model lockouts (guide §3). Enabled governs only the
+// ErrorCodes path (ruling 50).
+type ModelLockout struct {
+	Enabled               bool  `json:"enabled"`
+	ErrorCodes            []int `json:"errorCodes"`
+	BaseCooldownMs        int64 `json:"baseCooldownMs"`
+	MaxCooldownMs         int64 `json:"maxCooldownMs"`
+	MaxBackoffSteps       int64 `json:"maxBackoffSteps"`
+	UseExponentialBackoff bool  `json:"useExponentialBackoff"`
+}
+
+// Lists reports whether status is one of the error codes.
+func (m ModelLockout) Lists(status int) bool {
+	for _, c := range m.ErrorCodes {
+		if c == status {
+			return true
+		}
+	}
+	return false
+}
+
+// Clone returns a copy that shares no memory with s.
+func (s Settings) Clone() Settings {
+	s.ConnectionCooldown.OAuth.UseUpstream429BreakerHints = clonePtr(s.ConnectionCooldown.OAuth.UseUpstream429BreakerHints)
+	s.ConnectionCooldown.APIKey.UseUpstream429BreakerHints = clonePtr(s.ConnectionCooldown.APIKey.UseUpstream429BreakerHints)
+	windows := make(map[string]map[string]int64, len(s.QuotaPreflight.ProviderWindowDefaults))
+	for provider, byWindow := range s.QuotaPreflight.ProviderWindowDefaults {
+		inner := make(map[string]int64, len(byWindow))
+		for name, percent := range byWindow {
+			inner[name] = percent
+		}
+		windows[provider] = inner
+	}
+	s.QuotaPreflight.ProviderWindowDefaults = windows
+	overrides := make(map[string]QuotaOverride, len(s.ProviderQuotaOverrides))
+	for provider, o := range s.ProviderQuotaOverrides {
+		overrides[provider] = QuotaOverride{clonePtr(o.RPM), clonePtr(o.Concurrency), clonePtr(o.ProviderConcurrency), clonePtr(o.RateLimitCooldownSeconds)}
+	}
+	s.ProviderQuotaOverrides = overrides
+	s.ModelLockout.ErrorCodes = append([]int(nil), s.ModelLockout.ErrorCodes...)
+	return s
+}
+
+func clonePtr[T any](p *T) *T {
+	if p == nil {
+		return nil
+	}
+	v := *p
+	return &v
+}
