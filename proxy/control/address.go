@@ -1,0 +1,58 @@
+package control
+
+import (
+	"net/netip"
+	"net/url"
+	"strings"
+)
+
+// hostOf returns the host and port of a URL.
+func hostOf(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil {
+		return ""
+	}
+	return strings.ToLower(u.Host)
+}
+
+// isLoopbackURL reports whether the address is this machine.
+func isLoopbackURL(raw string) bool {
+	u, err := url.Parse(raw)
+	if err != nil {
+		return false
+	}
+	host := strings.ToLower(u.Hostname())
+	if host == "localhost" {
+		return true
+	}
+	ip, err := netip.ParseAddr(host)
+	return err == nil && ip.IsLoopback()
+}
+
+var localNet = netip.MustParsePrefix("172.16.0.0/12")
+
+// isLocalURL reports whether the address counts as a local backend (ruling
+// 29): this machine, or the networks that containers get.
+func isLocalURL(raw string) bool {
+	if isLoopbackURL(raw) {
+		return true
+	}
+	u, err := url.Parse(raw)
+	if err != nil {
+		return false
+	}
+	ip, err := netip.ParseAddr(u.Hostname())
+	return err == nil && localNet.Contains(ip)
+}
+
+// isPrivateHost reports whether a host name or address cannot be on the public
+// internet: a credential may go there without TLS.
+func isPrivateHost(host string) bool {
+	host = strings.ToLower(host)
+	if host == "localhost" || !strings.Contains(host, ".") && !strings.Contains(host, ":") ||
+		strings.HasSuffix(host, ".local") || strings.HasSuffix(host, ".internal") || strings.HasSuffix(host, ".lan") {
+		return true
+	}
+	ip, err := netip.ParseAddr(host)
+	return err == nil && (ip.IsLoopback() || ip.IsPrivate() || ip.IsLinkLocalUnicast())
+}

@@ -1,0 +1,309 @@
+package control
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"breakwater/proxy/catalog"
+)
+
+// AddConnection stores a new connection and puts it into routing.
+func (s *Service) AddConnection(ctx context.Context, in ConnectionInput) (Connection, error) {
+	s.edit.Lock()
+	defer s.edit.Unlock()
+	p, ok := catalog.Lookup(in.Provider)
+	if !ok {
+		return Connection{}, Invalid("provider", "%q is not in the catalogue; use \"custom\" with a base URL", in.Provider)
+	}
+	routes := s.Routes()
+	now := time.Now().Round(0).UTC()
+	rec := ConnectionRecord{
+		ID: newID(), Provider: p.ID, Name: cmp.Or(strings.TrimSpace(in.Name), freeName(p.Name, routes)),
+		Credential: cmp.Or(in.Credential, string(p.Credentials[0])),
+		BaseURL:    strings.TrimSpace(in.BaseURL), Dialects: in.Dialects, DefaultModel: strings.TrimSpace(in.DefaultModel),
+		Models: in.Models, Priority: in.Priority, Active: !in.Inactive, DisableCooling: in.DisableCooling,
+		LowPriorityMode: in.LowPriorityMode, AutoLimitReset: in.AutoLimitReset, CreatedAt: now, UpdatedAt: now,
+	}
+	if rec.Credential == string(catalog.NoCredential) && in.APIKey != "" && in.Credential == "" {
+		rec.Credential = string(catalog.KeyCredential)
+	}
+	if rec.Priority == 0 {
+		rec.Priority = lastPriority(routes) + 1
+	}
+	key := strings.TrimSpace(in.APIKey)
+	if err := checkKey(key); err != nil {
+		return Connection{}, err
+	}
+	if err := checkRecord(rec, p, key != "", routes); err != nil {
+		return Connection{}, err
+	}
+	// The secret goes first: a crash in between leaves an orphaned secret,
+	// never a connection without its key.
+	if key != "" {
+		if err := s.cfg.Secrets.SetSecret(SecretName(rec.ID), key); err != nil {
+			return Connection{}, fmt.Errorf("store the credential: %w", err)
+		}
+	}
+	if err := s.cfg.Store.SaveConnection(ctx, rec); err != nil {
+		return Connection{}, fmt.Errorf("store the connection: %w", err)
+	}
+	r := newRoute(rec, p, key)
+	r.Conn = s.engine.Upsert(r.engineConnection())
+	s.setRoutes(append(slices.Clone(routes), r))
+	return s.view(r), nil
+}
+
+func lastPriority(routes []*Route) int {
+	last := 0
+	for _, r := range routes {
+		last = max(last, r.Record.Priority)
+	}
+	return last
+}
+
+// freeName returns the name, with a number behind it when it is taken.
+func freeName(name string, routes []*Route) string {
+	taken := func(n string) bool {
+		return slices.ContainsFunc(routes, func(r *Route) bool { return strings.EqualFold(r.Record.Name, n) })
+	}
+	for n, try := 2, name; ; n++ {
+		if !taken(try) {
+			return try
+		}
+		try = fmt.Sprintf("%s %d", name, n)
+	}
+}
+
+// EditConnection changes the fields that the patch holds. It takes effect at
+// the next request; running ones keep what they began with.
+func (s *Service) EditConnection(ctx context.Context, id string, patch ConnectionPatch) (Connection, error) {
+	s.edit.Lock()
+	defer s.edit.Unlock()
+	old, ok := s.Route(id)
+	if !ok {
+		return Connection{}, ErrNotFound
+	}
+	rec := apply(old.Record, patch)
+	rec.UpdatedAt = time.Now().Round(0).UTC()
+	key, newKey := old.key, patch.APIKey != nil && strings.TrimSpace(*patch.APIKey) != ""
+	if newKey {
+		key = strings.TrimSpace(*patch.APIKey)
+		if err := checkKey(key); err != nil {
+			return Connection{}, err
+		}
+	}
+	if err := checkRecord(rec, old.Provider, key != "", s.Routes()); err != nil {
+		return Connection{}, err
+	}
+	if newKey {
+		if err := s.cfg.Secrets.SetSecret(SecretName(id), key); err != nil {
+			return Connection{}, fmt.Errorf("store the credential: %w", err)
+		}
+	}
+	if err := s.cfg.Store.SaveConnection(ctx, rec); err != nil {
+		return Connection{}, fmt.Errorf("store the connection: %w", err)
+	}
+	r := newRoute(rec, old.Provider, key)
+	r.Use = old.Use
+	r.Conn = s.engine.Upsert(r.engineConnection())
+	routes := slices.Clone(s.Routes())
+	routes[slices.Index(routes, old)] = r
+	s.setRoutes(routes)
+	if newKey {
+		// A terminal state lasts until the credential changes (guide §2).
+		s.engine.TestPassed(id)
+	}
+	return s.view(r), nil
+}
+
+// apply returns the record with the patch's fields in it.
+func apply(r ConnectionRecord, p ConnectionPatch) ConnectionRecord {
+	set(&r.Credential, p.Credential)
+	set(&r.Dialects, p.Dialects)
+	set(&r.Models, p.Models)
+	set(&r.Priority, p.Priority)
+	set(&r.Active, p.Active)
+	set(&r.DisableCooling, p.DisableCooling)
+	set(&r.LowPriorityMode, p.LowPriorityMode)
+	set(&r.AutoLimitReset, p.AutoLimitReset)
+	for field, value := range map[*string]*string{&r.Name: p.Name, &r.BaseURL: p.BaseURL, &r.DefaultModel: p.DefaultModel} {
+		if value != nil {
+			*field = strings.TrimSpace(*value)
+		}
+	}
+	return r
+}
+
+func set[T any](field *T, value *T) {
+	if value != nil {
+		*field = *value
+	}
+}
+
+// DeleteConnection forgets a connection and its secret.
+func (s *Service) DeleteConnection(ctx context.Context, id string) error {
+	s.edit.Lock()
+	defer s.edit.Unlock()
+	old, ok := s.Route(id)
+	if !ok {
+		return ErrNotFound
+	}
+	if err := s.cfg.Store.DeleteConnection(ctx, id); err != nil {
+		return fmt.Errorf("delete the connection: %w", err)
+	}
+	s.setRoutes(slices.DeleteFunc(slices.Clone(s.Routes()), func(r *Route) bool { return r == old }))
+	s.engine.Remove(id)
+	if err := s.cfg.Secrets.DeleteSecret(SecretName(id)); err != nil {
+		return fmt.Errorf("the connection is gone, but its credential could not be deleted: %w", err)
+	}
+	return nil
+}
+
+// ReorderConnections sets the routing order.
+func (s *Service) ReorderConnections(ctx context.Context, ids []string) error {
+	s.edit.Lock()
+	defer s.edit.Unlock()
+	rank := make(map[string]int, len(ids))
+	for i, id := range ids {
+		if _, ok := s.Route(id); !ok {
+			return Invalid("ids", "there is no connection %q", id)
+		}
+		if _, twice := rank[id]; twice {
+			return Invalid("ids", "%q is named twice", id)
+		}
+		rank[id] = i + 1
+	}
+	order := slices.Clone(s.Routes())
+	place := func(r *Route) int { return cmp.Or(rank[r.Record.ID], len(ids)+1) }
+	slices.SortStableFunc(order, func(a, b *Route) int { return cmp.Compare(place(a), place(b)) })
+	priorities := make(map[string]int, len(order))
+	for i, r := range order {
+		moved := *r
+		moved.Record.Priority = i + 1
+		order[i], priorities[r.Record.ID] = &moved, i+1
+	}
+	if err := s.cfg.Store.SavePriorities(ctx, priorities); err != nil {
+		return fmt.Errorf("store the order: %w", err)
+	}
+	s.setRoutes(order)
+	return nil
+}
+
+// TestConnection asks the provider whether the credential works.
+func (s *Service) TestConnection(ctx context.Context, id string) (TestResult, error) {
+	r, ok := s.Route(id)
+	if !ok {
+		return TestResult{}, ErrNotFound
+	}
+	res := s.cfg.Tester(ctx, r)
+	res.TestedAt = time.Now().Round(0)
+	if res.Valid {
+		s.engine.TestPassed(id)
+		s.markState()
+	}
+	return res, nil
+}
+
+// ClearCooldown puts a cooling connection back into routing.
+func (s *Service) ClearCooldown(_ context.Context, id string) error {
+	if _, ok := s.Route(id); !ok {
+		return ErrNotFound
+	}
+	s.engine.ClearConnection(id)
+	s.markState()
+	return nil
+}
+
+// ResetBreakers closes every breaker and returns how many there were.
+func (s *Service) ResetBreakers(context.Context) (int, error) {
+	n := s.engine.ResetBreakers()
+	s.markState()
+	return n, nil
+}
+
+// SetPaused makes the proxy refuse new requests, or serve them again.
+func (s *Service) SetPaused(_ context.Context, paused bool) error {
+	s.paused.Store(paused)
+	s.markState()
+	return nil
+}
+
+// Activity returns the newest requests first.
+func (s *Service) Activity(ctx context.Context, q ActivityQuery) ([]Activity, error) {
+	if q.Limit <= 0 {
+		q.Limit = 100
+	}
+	q.Limit = min(q.Limit, 500)
+	return s.cfg.Store.Activity(ctx, q)
+}
+
+// Settings returns the settings as they are now.
+func (s *Service) Settings(context.Context) (Settings, error) { return s.Config(), nil }
+
+// EditSettings changes the fields that the patch holds.
+func (s *Service) EditSettings(ctx context.Context, p SettingsPatch) (Settings, error) {
+	s.edit.Lock()
+	defer s.edit.Unlock()
+	next := s.Config()
+	set(&next.Notifications, p.Notifications)
+	set(&next.Theme, p.Theme)
+	set(&next.Language, p.Language)
+	set(&next.RequireAPIKey, p.RequireAPIKey)
+	set(&next.ClientProfile, p.ClientProfile)
+	set(&next.AllowedOrigins, p.AllowedOrigins)
+	set(&next.ActivityLimit, p.ActivityLimit)
+	if err := checkSettings(next); err != nil {
+		return Settings{}, err
+	}
+	raw, err := json.Marshal(next)
+	if err != nil {
+		return Settings{}, fmt.Errorf("store the settings: %w", err)
+	}
+	if err := s.cfg.Store.SaveSetting(ctx, appSettings, raw); err != nil {
+		return Settings{}, fmt.Errorf("store the settings: %w", err)
+	}
+	s.settings.Store(&next)
+	s.cfg.Store.SetActivityLimit(next.ActivityLimit)
+	s.markState()
+	return next, nil
+}
+
+// ShowWindow asks the desktop to open or raise the window.
+func (s *Service) ShowWindow(_ context.Context, page string) error {
+	if !s.desktop.Load() {
+		return ErrNoDesktop
+	}
+	s.hub.publish(Event{Type: EventShow, Page: page})
+	return nil
+}
+
+// Quit ends the program after the answer has been sent.
+func (s *Service) Quit(context.Context) error {
+	if s.cfg.Quit != nil {
+		go s.cfg.Quit()
+	}
+	return nil
+}
+
+// Demo returns the fault panel.
+func (s *Service) Demo(context.Context) (Demo, error) {
+	if s.cfg.Panel == nil {
+		return Demo{}, ErrNotFound
+	}
+	return s.cfg.Panel.Demo(), nil
+}
+
+// EditDemo changes the fault panel and the demo's clock.
+func (s *Service) EditDemo(_ context.Context, p DemoPatch) (Demo, error) {
+	if s.cfg.Panel == nil {
+		return Demo{}, ErrNotFound
+	}
+	d, err := s.cfg.Panel.Apply(p)
+	s.markState()
+	return d, err
+}

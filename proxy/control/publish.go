@@ -1,0 +1,128 @@
+package control
+
+import (
+	"time"
+
+	"breakwater/proxy/catalog"
+	"breakwater/resilience"
+)
+
+// Pace of the snapshots: a change of state is published at once, together with
+// what follows within settle; counters at most once in usePause.
+const (
+	settle   = 50 * time.Millisecond
+	usePause = time.Second
+)
+
+// publish sends a snapshot after every change, and again when a state ends by
+// itself. It has no timer running while nothing changes and nothing is due.
+func (s *Service) publish() {
+	var due *time.Timer
+	var dueC <-chan time.Time
+	var last time.Time
+	for {
+		pause := settle
+		select {
+		case <-s.stop:
+			if due != nil {
+				due.Stop()
+			}
+			return
+		case <-s.stateDirty:
+		case <-dueC:
+		case <-s.useDirty:
+			pause = max(settle, usePause-time.Since(last))
+		}
+		if !s.pause(pause) {
+			return
+		}
+		if due != nil {
+			due.Stop()
+			due, dueC = nil, nil
+		}
+		if s.hub.empty() {
+			continue
+		}
+		snap := s.snapshot()
+		last = time.Now()
+		s.hub.publish(Event{Type: EventSnapshot, Snapshot: &snap})
+		if at := earliest(snap); !at.IsZero() {
+			due = time.NewTimer(max(time.Until(at)+settle, settle))
+			dueC = due.C
+		}
+	}
+}
+
+// pause waits for d; a change of state ends a long pause early.
+func (s *Service) pause(d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	urgent := s.stateDirty
+	if d <= settle {
+		urgent = nil // everything that comes within settle goes together
+	}
+	select {
+	case <-t.C:
+	case <-urgent:
+	case <-s.stop:
+		return false
+	}
+	return true
+}
+
+// earliest returns the first moment at which a state in the snapshot ends.
+func earliest(s Snapshot) time.Time {
+	var first time.Time
+	look := func(t *time.Time) {
+		if t != nil && t.After(s.At) && (first.IsZero() || t.Before(first)) {
+			first = *t
+		}
+	}
+	for _, c := range s.Connections {
+		look(c.Until)
+	}
+	for _, b := range s.Breakers {
+		look(b.Until)
+	}
+	return first
+}
+
+// changed is told by the engine of every change of state, in order.
+func (s *Service) changed(c resilience.Change) {
+	s.markState()
+	a := Alert{Provider: c.Provider, ProviderName: s.providerName(c.Provider), Until: s.Real(c.Until)}
+	switch c.Kind {
+	case resilience.ChangeBreaker:
+		switch {
+		case c.To == "OPEN":
+			a.Kind = AlertBreakerOpen
+		case c.To == "CLOSED" && (c.From == "OPEN" || c.From == "HALF_OPEN"):
+			a.Kind = AlertBreakerClosed
+		default:
+			return
+		}
+	case resilience.ChangeTerminal:
+		a.Kind, a.State, a.ConnectionID = AlertTerminal, State(c.To), c.Connection
+		if r, ok := s.Route(c.Connection); ok {
+			a.ConnectionName = r.Record.Name
+		}
+	default:
+		return
+	}
+	s.Warn(a)
+}
+
+// providerName is the name for people of a breaker's provider.
+func (s *Service) providerName(breaker string) string {
+	if p, ok := catalog.Lookup(breaker); ok {
+		return p.Name
+	}
+	if routes := s.routes.Load(); routes != nil {
+		for _, r := range *routes {
+			if r.breakerName() == breaker {
+				return r.Record.Name
+			}
+		}
+	}
+	return breaker
+}

@@ -1,0 +1,227 @@
+package control
+
+import (
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"breakwater/proxy/catalog"
+	"breakwater/proxy/dialect"
+	"breakwater/resilience"
+	"breakwater/resilience/settings"
+)
+
+// Route is one connection as the attempt loop sees it: address, credential and
+// state together in one immutable value. An edit makes a new Route, so that a
+// request never mixes the address of one version with the key of another.
+type Route struct {
+	Record   ConnectionRecord
+	Provider catalog.Provider
+	Conn     *resilience.Conn
+	Use      *Use
+
+	endpoints [3]catalog.Endpoint // by index of dialect.All; empty URL: not spoken
+	models    []string
+	key       string
+}
+
+// Use counts what a connection does; it outlives edits.
+type Use struct {
+	InFlight atomic.Int64
+	Served   atomic.Int64
+	Failed   atomic.Int64
+	LastUsed atomic.Int64 // Unix milliseconds
+}
+
+// Key returns the connection's credential. It must never be printed.
+func (r *Route) Key() string { return r.key }
+
+// Credential returns where the credential comes from.
+func (r *Route) Credential() catalog.CredentialKind {
+	return catalog.CredentialKind(r.Record.Credential)
+}
+
+// Endpoint returns where the connection speaks d, if it does.
+func (r *Route) Endpoint(d dialect.Name) (catalog.Endpoint, bool) {
+	i := slices.Index(dialect.All, d)
+	if i < 0 || r.endpoints[i].URL == "" {
+		return catalog.Endpoint{}, false
+	}
+	return r.endpoints[i], true
+}
+
+// Dialects returns the dialects the connection speaks.
+func (r *Route) Dialects() []string {
+	var out []string
+	for i, d := range dialect.All {
+		if r.endpoints[i].URL != "" {
+			out = append(out, string(d))
+		}
+	}
+	return out
+}
+
+// baseURL returns the address for people: the first endpoint's.
+func (r *Route) baseURL() string {
+	for _, e := range r.endpoints {
+		if e.URL != "" {
+			return e.URL
+		}
+	}
+	return ""
+}
+
+func (r *Route) offers(model string) bool { return catalog.Match(r.models, model) }
+
+// newRoute resolves a record against the catalogue.
+func newRoute(rec ConnectionRecord, p catalog.Provider, key string) *Route {
+	r := &Route{Record: rec, Provider: p, Use: &Use{}, key: key, models: rec.Models}
+	if len(r.models) == 0 {
+		r.models = p.Models
+		if rec.BaseURL != "" {
+			// A gateway behind the provider's name may offer anything.
+			r.models = []string{"*"}
+		}
+	}
+	for i, d := range dialect.All {
+		e, ok := p.Endpoint(d)
+		if !ok || len(rec.Dialects) > 0 && !slices.Contains(rec.Dialects, string(d)) {
+			continue
+		}
+		if rec.BaseURL != "" {
+			e.URL = versioned(rec.BaseURL)
+		}
+		r.endpoints[i] = e
+	}
+	return r
+}
+
+// versioned appends the /v1 that nearly every API has where the user gave a
+// bare host: both spellings are common in the clients' own settings.
+func versioned(base string) string {
+	base = strings.TrimRight(base, "/")
+	_, rest, ok := strings.Cut(base, "://")
+	if ok && !strings.Contains(rest, "/") {
+		return base + "/v1"
+	}
+	return base
+}
+
+// Ask is what a client wants, as far as it matters for choosing connections.
+type Ask struct {
+	Dialect dialect.Name
+	Model   string
+	// Admits tells whether the client brought what a passthrough connection
+	// needs. A nil func admits none.
+	Admits func(*Route) bool
+}
+
+// Choice is a connection that could serve an Ask.
+type Choice struct {
+	Route *Route
+	Model string // the model's name at this upstream
+}
+
+// Reasons for which a connection is passed over before the engine is asked.
+const (
+	SkipModelNotOffered = "model_not_offered"
+	SkipNoCredential    = "no_client_credential"
+)
+
+// Passed is a connection that speaks the dialect but cannot serve an Ask.
+type Passed struct {
+	Route  *Route
+	Reason string
+}
+
+// Choose returns the connections that speak the dialect and offer the model,
+// in routing order, and those that were passed over.
+//
+// A model name may begin with a connection's name, a provider's id or an
+// alias, which then decides; only a first segment that we know counts as such,
+// the rest is the model, slashes included (cases P44, P45). A connection that
+// does not offer the model takes part with its default model. Where nobody
+// offers the model the upstreams are asked all the same: catalogues age.
+func (s *Service) Choose(q Ask) (choices []Choice, passed []Passed) {
+	routes := *s.routes.Load()
+	model, only := split(q.Model, routes)
+	choices = make([]Choice, 0, len(routes))
+	var strangers []Choice
+	for _, r := range routes {
+		if _, ok := r.Endpoint(q.Dialect); !ok || only != nil && !only(r) {
+			continue
+		}
+		if r.Credential() == catalog.PassthroughCredential && (q.Admits == nil || !q.Admits(r)) {
+			passed = append(passed, Passed{r, SkipNoCredential})
+			continue
+		}
+		switch {
+		case only != nil || r.offers(model):
+			choices = append(choices, Choice{r, model})
+		case r.Record.DefaultModel != "":
+			choices = append(choices, Choice{r, r.Record.DefaultModel})
+		default:
+			strangers = append(strangers, Choice{r, model})
+		}
+	}
+	if len(choices) == 0 {
+		return strangers, passed
+	}
+	for _, c := range strangers {
+		passed = append(passed, Passed{c.Route, SkipModelNotOffered})
+	}
+	return choices, passed
+}
+
+// split takes the prefix and the window suffix off a model name.
+func split(model string, routes []*Route) (rest string, only func(*Route) bool) {
+	model = baseModel(model)
+	prefix, rest, found := strings.Cut(model, "/")
+	if !found || rest == "" {
+		return model, nil
+	}
+	for _, r := range routes {
+		if strings.EqualFold(r.Record.Name, prefix) {
+			return rest, func(x *Route) bool { return strings.EqualFold(x.Record.Name, prefix) }
+		}
+	}
+	if p, ok := catalog.Lookup(prefix); ok && slices.ContainsFunc(routes, func(r *Route) bool { return r.Provider.ID == p.ID }) {
+		return rest, func(x *Route) bool { return x.Provider.ID == p.ID }
+	}
+	return model, nil
+}
+
+// baseModel cuts the context window that some clients write behind a model's
+// name, as in "claude-x-9[1m]"; upstreams do not know it (case P43).
+func baseModel(model string) string {
+	if strings.HasSuffix(model, "]") {
+		if i := strings.LastIndexByte(model, '['); i > 0 {
+			return model[:i]
+		}
+	}
+	return model
+}
+
+// engineConnection is what the engine must know of a route.
+func (r *Route) engineConnection() resilience.Connection {
+	profile := r.Provider.Profile
+	if r.Record.BaseURL == "" && profile == "" {
+		profile = settings.APIKey
+	}
+	if r.Provider.ID == "custom" && isLocalURL(r.Record.BaseURL) {
+		profile = settings.Local
+	}
+	return resilience.Connection{
+		ID: r.Record.ID, Provider: r.breakerName(), Profile: profile, Active: r.Record.Active,
+		DisableCooling: r.Record.DisableCooling, PerModelQuota: r.Provider.PerModelQuota,
+	}
+}
+
+// breakerName is the provider as the breaker knows it. Connections made from
+// the custom entry are different services: each address has its own breaker.
+func (r *Route) breakerName() string {
+	if r.Provider.ID == "custom" {
+		return "custom:" + hostOf(r.Record.BaseURL)
+	}
+	return r.Provider.ID
+}

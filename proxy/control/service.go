@@ -1,0 +1,240 @@
+package control
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"breakwater/proxy/catalog"
+	"breakwater/resilience"
+	"breakwater/resilience/clock"
+	"breakwater/resilience/settings"
+)
+
+// Config is what a Service is made of.
+type Config struct {
+	Store   Store
+	Secrets Secrets
+	Log     *slog.Logger
+	Version string
+	// Endpoint is where clients reach the proxy, http://127.0.0.1:7411.
+	Endpoint string
+	// Clock is the resilience core's time. Real converts it to real time; nil
+	// means that they are the same.
+	Clock clock.Clock
+	Real  func(time.Time) time.Time
+	// Settings are the resilience settings in force.
+	Settings settings.Settings
+	// Tester asks a provider whether a connection's credential works.
+	Tester func(ctx context.Context, r *Route) TestResult
+	// Panel is the demo's fault panel, nil outside the demo.
+	Panel Panel
+	// Quit ends the program.
+	Quit func()
+}
+
+// Panel drives the demo's simulated connections and its clock.
+type Panel interface {
+	Demo() Demo
+	Apply(DemoPatch) (Demo, error)
+}
+
+// Service is the Facade in the proxy's own process. It owns the registry of
+// connections and the resilience engine.
+type Service struct {
+	cfg    Config
+	engine *resilience.Engine
+	hub    *hub
+
+	routes   atomic.Pointer[[]*Route] // in routing order
+	byID     atomic.Pointer[map[string]*Route]
+	settings atomic.Pointer[Settings]
+	paused   atomic.Bool
+	desktop  atomic.Bool
+	activity atomic.Int64 // the newest id
+	seq      atomic.Uint64
+	notices  []Notice
+
+	edit sync.Mutex // one command changes connections or settings at a time
+
+	stateDirty, useDirty chan struct{}
+	stop                 chan struct{}
+	done                 sync.WaitGroup
+}
+
+var _ Facade = (*Service)(nil)
+
+// appSettings is the key under which Settings are stored.
+const appSettings = "app"
+
+// New loads the stored connections and settings and starts the service. Close
+// ends it.
+func New(ctx context.Context, cfg Config) (*Service, error) {
+	s := &Service{
+		cfg: cfg, hub: newHub(),
+		stateDirty: make(chan struct{}, 1), useDirty: make(chan struct{}, 1), stop: make(chan struct{}),
+	}
+	s.engine = resilience.New(resilience.Config{
+		Clock: cfg.Clock, Settings: cfg.Settings, Store: cfg.Store, OnChange: s.changed,
+	})
+	if err := s.load(ctx); err != nil {
+		return nil, err
+	}
+	s.done.Go(s.publish)
+	return s, nil
+}
+
+// Close stops publishing. The store is the caller's to close.
+func (s *Service) Close() {
+	close(s.stop)
+	s.done.Wait()
+}
+
+// Engine returns the resilience engine behind the service.
+func (s *Service) Engine() *resilience.Engine { return s.engine }
+
+// SetDesktop tells whether a tray is attached that can show windows.
+func (s *Service) SetDesktop(on bool) { s.desktop.Store(on) }
+
+// AddNotice adds a lasting remark to every later snapshot.
+func (s *Service) AddNotice(n Notice) {
+	s.edit.Lock()
+	s.notices = append(s.notices, n)
+	s.edit.Unlock()
+	s.markState()
+}
+
+func (s *Service) load(ctx context.Context) error {
+	set := DefaultSettings()
+	raw, ok, err := s.cfg.Store.Setting(ctx, appSettings)
+	if err != nil {
+		return fmt.Errorf("load settings: %w", err)
+	}
+	if ok {
+		if err := json.Unmarshal(raw, &set); err != nil {
+			return fmt.Errorf("load settings: %w", err)
+		}
+	}
+	s.settings.Store(&set)
+	s.cfg.Store.SetActivityLimit(set.ActivityLimit)
+	newest, err := s.cfg.Store.MaxActivityID(ctx)
+	if err != nil {
+		return fmt.Errorf("load activity: %w", err)
+	}
+	s.activity.Store(newest)
+	return s.loadConnections(ctx)
+}
+
+func (s *Service) loadConnections(ctx context.Context) error {
+	records, err := s.cfg.Store.Connections(ctx)
+	if err != nil {
+		return fmt.Errorf("load connections: %w", err)
+	}
+	breakers, err := s.cfg.Store.Breakers(ctx)
+	if err != nil {
+		return fmt.Errorf("load breakers: %w", err)
+	}
+	var routes []*Route
+	var states []resilience.ConnectionState
+	for _, rec := range records {
+		p, ok := catalog.Lookup(rec.Provider)
+		if !ok {
+			s.cfg.Log.Warn("connection of an unknown provider is left out", "connection", rec.ID, "provider", rec.Provider)
+			continue
+		}
+		key, _, err := s.cfg.Secrets.Secret(SecretName(rec.ID))
+		if err != nil {
+			return fmt.Errorf("read the credential of connection %q: %w", rec.Name, err)
+		}
+		r := newRoute(rec, p, key)
+		r.Conn = s.engine.Upsert(r.engineConnection())
+		if !rec.LastUsedAt.IsZero() {
+			r.Use.LastUsed.Store(rec.LastUsedAt.UnixMilli())
+		}
+		routes = append(routes, r)
+		states = append(states, rec.State)
+	}
+	s.setRoutes(routes)
+	s.engine.Restore(states, breakers)
+	return nil
+}
+
+// setRoutes puts the routes in force, in routing order.
+func (s *Service) setRoutes(routes []*Route) {
+	slices.SortStableFunc(routes, func(a, b *Route) int {
+		return cmp.Or(cmp.Compare(a.Record.Priority, b.Record.Priority), a.Record.CreatedAt.Compare(b.Record.CreatedAt))
+	})
+	byID := make(map[string]*Route, len(routes))
+	for _, r := range routes {
+		byID[r.Record.ID] = r
+	}
+	s.byID.Store(&byID)
+	s.routes.Store(&routes)
+	s.markState()
+}
+
+// Routes returns the connections in routing order. The slice must not be
+// changed.
+func (s *Service) Routes() []*Route { return *s.routes.Load() }
+
+// Route returns one connection.
+func (s *Service) Route(id string) (*Route, bool) {
+	r, ok := (*s.byID.Load())[id]
+	return r, ok
+}
+
+// Paused reports whether new requests are refused.
+func (s *Service) Paused() bool { return s.paused.Load() }
+
+// Config returns the product's settings as they are now.
+func (s *Service) Config() Settings { return *s.settings.Load() }
+
+// real converts a time of the core to real time.
+func (s *Service) real(t time.Time) time.Time {
+	if s.cfg.Real == nil || t.IsZero() {
+		return t
+	}
+	return s.cfg.Real(t)
+}
+
+// Real converts a time of the core to a real time, nil for the zero time.
+func (s *Service) Real(t time.Time) *time.Time { return RealTime(s.real(t)) }
+
+// Finished records the end of a request: it gets its id, goes to the log and
+// to whoever listens.
+func (s *Service) Finished(a Activity) {
+	a.ID = s.activity.Add(1)
+	s.cfg.Store.AppendActivity(a)
+	if !s.hub.empty() {
+		s.hub.publish(Event{Type: EventActivity, Activity: &a})
+	}
+	s.MarkUse()
+}
+
+// Warn publishes an alert.
+func (s *Service) Warn(a Alert) {
+	a.At = time.Now().Round(0)
+	s.hub.publish(Event{Type: EventAlert, Alert: &a})
+}
+
+// newID returns a fresh id for a connection.
+func newID() string { return rand.Text() }
+
+func (s *Service) markState() { mark(s.stateDirty) }
+
+// MarkUse tells that a connection's counters have changed.
+func (s *Service) MarkUse() { mark(s.useDirty) }
+
+func mark(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}

@@ -1,0 +1,127 @@
+package control
+
+import (
+	"context"
+	"time"
+
+	"breakwater/proxy/catalog"
+)
+
+// Snapshot returns the present state of everything.
+func (s *Service) Snapshot(context.Context) (Snapshot, error) { return s.snapshot(), nil }
+
+// Subscribe returns a stream of events that begins with a snapshot.
+func (s *Service) Subscribe(ctx context.Context) (<-chan Event, error) {
+	out := s.hub.subscribe(ctx, s.snapshot())
+	// The publisher sleeps while nobody listens; wake it, so that it knows
+	// when a state shown in this first snapshot ends.
+	s.markState()
+	return out, nil
+}
+
+func (s *Service) snapshot() Snapshot {
+	snap := Snapshot{
+		Seq: s.seq.Add(1), At: time.Now().Round(0), Version: s.cfg.Version, Endpoint: s.cfg.Endpoint,
+		Paused: s.paused.Load(), Demo: s.cfg.Panel != nil,
+		Connections: []Connection{}, Breakers: s.breakers(),
+	}
+	s.edit.Lock()
+	snap.Notices = append(snap.Notices, s.notices...)
+	s.edit.Unlock()
+	for _, r := range s.Routes() {
+		snap.Connections = append(snap.Connections, s.view(r))
+	}
+	snap.Health = health(snap)
+	return snap
+}
+
+// view shows one connection.
+func (s *Service) view(r *Route) Connection {
+	rec, st := r.Record, s.engine.ConnectionStatus(r.Conn)
+	c := Connection{
+		ID: rec.ID, Provider: rec.Provider, ProviderName: r.Provider.Name, Name: rec.Name,
+		AuthType: string(r.Provider.Profile), Credential: rec.Credential, HasSecret: r.key != "",
+		Dialects: r.Dialects(), BaseURL: r.baseURL(), CustomBaseURL: rec.BaseURL != "",
+		DefaultModel: rec.DefaultModel, Models: rec.Models, Priority: rec.Priority, Active: rec.Active,
+		DisableCooling: rec.DisableCooling, Claude: isClaude(r.Provider),
+		LowPriorityMode: rec.LowPriorityMode, AutoLimitReset: rec.AutoLimitReset,
+		State: State(st.State), Until: s.Real(st.Until),
+		TestStatus: st.TestStatus, RateLimitedUntil: s.Real(st.RateLimitedUntil), BackoffLevel: st.BackoffLevel,
+		Reason: string(st.Reason), Source: st.LastErrorSource, RawHint: st.RawHint,
+		ErrorCode: st.ErrorCode, LastErrorType: st.LastErrorType, LastErrorAt: s.Real(st.LastErrorAt),
+		InFlight: int(r.Use.InFlight.Load()), Served: r.Use.Served.Load(), Failed: r.Use.Failed.Load(),
+	}
+	if c.Models == nil {
+		c.Models = []string{}
+	}
+	if ms := r.Use.LastUsed.Load(); ms != 0 {
+		t := time.UnixMilli(ms)
+		c.LastUsedAt = &t
+	}
+	return c
+}
+
+func (s *Service) breakers() []Breaker {
+	out := []Breaker{}
+	for _, b := range s.engine.Breakers() {
+		v := Breaker{
+			Provider: b.Name, ProviderName: s.providerName(b.Name), State: b.State,
+			FailureCount: b.FailureCount, FailureThreshold: b.FailureThreshold,
+			DegradationThreshold: b.DegradationThreshold, OpenCycleCount: b.OpenCycleCount,
+			LastFailureKind: string(b.LastFailureKind), LastFailure: s.Real(b.LastFailureTime),
+			Until: s.Real(b.Until),
+		}
+		if v.Until != nil {
+			v.RetryAfterMs = max(time.Until(*v.Until).Milliseconds(), 0)
+		}
+		out = append(out, v)
+	}
+	return out
+}
+
+// health is the tray icon's state.
+func health(s Snapshot) Health {
+	if s.Paused {
+		return HealthDown
+	}
+	h, active := HealthWell, false
+	for _, c := range s.Connections {
+		switch c.State {
+		case StateOff:
+			continue
+		case StateServing:
+		case StateDegraded, StateModelLocked, StateProbing:
+			h = HealthDegraded
+		default:
+			return HealthTrouble
+		}
+		active = true
+	}
+	if !active {
+		return HealthDegraded // running, but there is nobody to ask
+	}
+	return h
+}
+
+// Providers returns the catalogue, without the demo's own entries.
+func (s *Service) Providers(context.Context) ([]Provider, error) {
+	var out []Provider
+	for _, p := range catalog.All() {
+		if p.Hidden {
+			continue
+		}
+		v := Provider{
+			ID: p.ID, Name: p.Name, AuthType: string(p.Profile), BaseURLs: map[string]string{},
+			Models: p.Models, KeyEnv: p.KeyEnv, KeyURL: p.KeyURL, Custom: p.Custom, Claude: isClaude(p),
+		}
+		for _, e := range p.Endpoints {
+			v.Dialects = append(v.Dialects, string(e.Dialect))
+			v.BaseURLs[string(e.Dialect)] = e.URL
+		}
+		for _, c := range p.Credentials {
+			v.Credentials = append(v.Credentials, string(c))
+		}
+		out = append(out, v)
+	}
+	return out, nil
+}

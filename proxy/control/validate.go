@@ -1,0 +1,166 @@
+package control
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"unicode"
+
+	"breakwater/proxy/catalog"
+	"breakwater/proxy/dialect"
+)
+
+// Bounds of a connection's fields (settings sheet §2.10).
+const (
+	maxName     = 200
+	maxModel    = 300
+	maxModels   = 200
+	maxKey      = 16 << 10
+	maxPriority = 100_000
+	maxURL      = 2000
+)
+
+// problems collects what is wrong with an input.
+type problems struct{ fields []FieldError }
+
+func (p *problems) add(field, format string, args ...any) {
+	p.fields = append(p.fields, FieldError{field, fmt.Sprintf(format, args...)})
+}
+
+func (p *problems) err() error {
+	if len(p.fields) == 0 {
+		return nil
+	}
+	return &InvalidError{Fields: p.fields}
+}
+
+// checkRecord validates a whole connection; others are the ones it must not
+// clash with, hasKey whether a credential is stored or given.
+func checkRecord(r ConnectionRecord, p catalog.Provider, hasKey bool, others []*Route) error {
+	var bad problems
+	checkName(&bad, r, others)
+	checkCredential(&bad, r, p, hasKey)
+	checkURL(&bad, r, p)
+	for _, d := range r.Dialects {
+		if !slices.Contains(dialect.All, dialect.Name(d)) {
+			bad.add("dialects", "%q is no dialect; use anthropic, chat or responses", d)
+		} else if _, ok := p.Endpoint(dialect.Name(d)); !ok {
+			bad.add("dialects", "%s does not speak %s", p.Name, dialect.Name(d).Title())
+		}
+	}
+	if len(r.DefaultModel) > maxModel {
+		bad.add("defaultModel", "at most %d characters", maxModel)
+	}
+	if len(r.Models) > maxModels {
+		bad.add("models", "at most %d patterns", maxModels)
+	}
+	for _, m := range r.Models {
+		if m == "" || len(m) > maxModel {
+			bad.add("models", "each pattern has 1 to %d characters", maxModel)
+			break
+		}
+	}
+	if r.Priority < 1 || r.Priority > maxPriority {
+		bad.add("priority", "1 to %d", maxPriority)
+	}
+	if (r.LowPriorityMode || r.AutoLimitReset) && !isClaude(p) {
+		bad.add("lowPriorityMode", "only Claude subscription connections have the low-priority lane and the limit reset")
+	}
+	return bad.err()
+}
+
+func checkName(bad *problems, r ConnectionRecord, others []*Route) {
+	switch {
+	case r.Name == "":
+		bad.add("name", "must not be empty")
+	case len(r.Name) > maxName:
+		bad.add("name", "at most %d characters", maxName)
+	case strings.ContainsFunc(r.Name, func(c rune) bool { return unicode.IsControl(c) || c == '/' }):
+		bad.add("name", "must not contain a slash or control characters")
+	}
+	for _, o := range others {
+		if o.Record.ID != r.ID && strings.EqualFold(o.Record.Name, r.Name) {
+			bad.add("name", "another connection has this name")
+			return
+		}
+	}
+}
+
+func checkCredential(bad *problems, r ConnectionRecord, p catalog.Provider, hasKey bool) {
+	kind := catalog.CredentialKind(r.Credential)
+	if !slices.Contains(p.Credentials, kind) {
+		names := make([]string, len(p.Credentials))
+		for i, c := range p.Credentials {
+			names[i] = string(c)
+		}
+		bad.add("credential", "%s takes %s", p.Name, strings.Join(names, " or "))
+		return
+	}
+	if (kind == catalog.KeyCredential || kind == catalog.TokenCredential) && !hasKey {
+		bad.add("apiKey", "a key is needed")
+	}
+}
+
+// checkKey validates a credential's form. It never repeats the credential.
+func checkKey(key string) error {
+	switch {
+	case len(key) > maxKey:
+		return Invalid("apiKey", "at most %d characters", maxKey)
+	case strings.ContainsFunc(key, func(c rune) bool { return c <= ' ' || c == 0x7f || c > 0xff }):
+		return Invalid("apiKey", "must not contain spaces, line breaks or special characters")
+	}
+	return nil
+}
+
+func checkURL(bad *problems, r ConnectionRecord, p catalog.Provider) {
+	if r.BaseURL == "" {
+		if p.Custom {
+			bad.add("baseUrl", "a base URL is needed, such as https://llm.example.com/v1")
+		}
+		return
+	}
+	u, err := url.Parse(r.BaseURL)
+	switch {
+	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || len(r.BaseURL) > maxURL:
+		bad.add("baseUrl", "must be a URL that begins with http:// or https://")
+	case u.User != nil:
+		bad.add("baseUrl", "must not hold a user name or password")
+	case u.RawQuery != "" || u.Fragment != "":
+		bad.add("baseUrl", "must not hold a query or a fragment")
+	case u.Scheme == "http" && !isPrivateHost(u.Hostname()):
+		bad.add("baseUrl", "plain http is only allowed on this machine and in private networks; use https")
+	case catalog.CredentialKind(r.Credential) == catalog.PassthroughCredential && !isLoopbackURL(r.BaseURL):
+		// Ruling 34: the client's own login goes to the provider's own host
+		// and nowhere else; only this machine may stand in for it.
+		bad.add("baseUrl", "a passthrough connection always goes to the provider's own host")
+	}
+}
+
+func isClaude(p catalog.Provider) bool { return p.ID == "claude" }
+
+// Bounds of the product's settings.
+const (
+	minActivityLimit = 100
+	maxActivityLimit = 1_000_000
+)
+
+func checkSettings(s Settings) error {
+	var bad problems
+	if !slices.Contains([]string{"system", "light", "dark"}, s.Theme) {
+		bad.add("theme", "system, light or dark")
+	}
+	if len(s.Language) > 20 {
+		bad.add("language", "a language code such as en or es, empty for the system's")
+	}
+	if s.ActivityLimit < minActivityLimit || s.ActivityLimit > maxActivityLimit {
+		bad.add("activityLimit", "%d to %d", minActivityLimit, maxActivityLimit)
+	}
+	for _, o := range s.AllowedOrigins {
+		u, err := url.Parse(o)
+		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.Scheme+"://"+u.Host != o {
+			bad.add("allowedOrigins", "%q is no origin; write it as http://localhost:5173", o)
+		}
+	}
+	return bad.err()
+}
