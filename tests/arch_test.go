@@ -30,7 +30,7 @@ type rule struct {
 var impure = []string{"net", "net/http/...", "os/...", "database/sql/...", "log/...", "math/rand/...", "syscall", "unsafe"}
 
 // leaves of the resilience core know no policy.
-var leaves = []string{"resilience/clock", "resilience/outcome", "resilience/settings", "resilience/hint"}
+var leaves = []string{"resilience/clock", "resilience/outcome", "resilience/settings", "resilience/hint/..."}
 
 // wire is what handling HTTP, its encodings and JSON may need.
 var wire = []string{
@@ -41,7 +41,9 @@ var wire = []string{
 
 var rules = []rule{
 	{
-		"resilience", []string{"resilience/...", "golang.org/x/time/rate"}, impure,
+		"resilience",
+		[]string{"resilience/...", "golang.org/x/time/rate"},
+		impure,
 		"the core is pure; only its root knows all policies",
 	},
 	{
@@ -53,20 +55,25 @@ var rules = []rule{
 		"the proxy knows neither the store nor the desktop: both are handed to it",
 	},
 	{
-		"proxy/catalog", []string{"proxy/dialect", "resilience/..."}, []string{"net/http/...", "os/...", "database/sql/..."},
+		"proxy/catalog",
+		[]string{"proxy/dialect", "resilience/..."},
+		[]string{"net/http/...", "os/...", "database/sql/..."},
 		"the catalogue is plain data",
 	},
 	{
-		"proxy/dialect", []string{"proxy/sse", "resilience/...", "github.com/tidwall/gjson", "github.com/tidwall/sjson"},
+		"proxy/dialect",
+		[]string{"proxy/sse", "resilience/...", "github.com/tidwall/gjson", "github.com/tidwall/sjson"},
 		[]string{"net/http/...", "os/...", "database/sql/..."},
 		"the dialects are data and pure functions over bytes",
 	},
 	{
-		"proxy/sse", nil, []string{"net/http/...", "os/..."},
+		"proxy/sse", nil,
+		[]string{"net/http/...", "os/..."},
 		"frames are cut from bytes, wherever these come from",
 	},
 	{
-		"proxy/control", []string{"resilience/...", "proxy/catalog", "proxy/dialect", "build", "golang.org/x/sync/..."},
+		"proxy/control",
+		[]string{"resilience/...", "proxy/catalog", "proxy/dialect", "build", "golang.org/x/sync/..."},
 		[]string{"net/http/...", "database/sql/..."},
 		"the facade is plain types over the core: no transport, no database, no window",
 	},
@@ -79,7 +86,8 @@ var rules = []rule{
 		"the client knows the facade and the wire, nothing of the service behind it",
 	},
 	{
-		"db/...", []string{
+		"db/...",
+		[]string{
 			"db/...", "resilience/...", "proxy/control", "gorm.io/gorm/...", "github.com/glebarez/...",
 			"github.com/zalando/go-keyring", "golang.org/x/sys/...",
 		},
@@ -87,39 +95,53 @@ var rules = []rule{
 		"the store implements interfaces; it never serves anybody by itself",
 	},
 	{
-		"app", []string{"app/...", "proxy/control", "proxy/client", "assets", "build"}, nil,
+		"app",
+		[]string{"app/...", "proxy/control", "proxy/client", "assets", "build"},
+		nil,
 		"the desktop drives the product through the facade alone",
 	},
 	{
-		"app/...", []string{"app/i18n", "proxy/control", "assets", "build", "golang.org/x/sys/..."}, nil,
+		"app/...",
+		[]string{"app/i18n", "proxy/control", "assets", "build", "golang.org/x/sys/..."},
+		nil,
 		"the parts of the desktop know the facade, and not each other",
 	},
 	{
-		"app/tray/...", []string{
+		"app/tray/...",
+		[]string{
 			"app/tray/...", "app/i18n", "proxy/control", "assets", "build",
-			"fyne.io/systray", "github.com/godbus/dbus/v5",
-		}, nil,
+			"fyne.io/systray", "github.com/godbus/dbus/v5", "golang.org/x/sys/...",
+		},
+		nil,
 		"the tray is drawn without Fyne: it must never need a display's OpenGL",
 	},
 	{
-		"app/notify/...", []string{"app/notify/...", "app/i18n", "proxy/control", "assets", "build", "github.com/godbus/dbus/v5", "github.com/gen2brain/beeep", "golang.org/x/sys/..."}, nil,
+		"app/notify/...",
+		[]string{"app/notify/...", "app/i18n", "proxy/control", "assets", "build", "github.com/godbus/dbus/v5", "github.com/gen2brain/beeep", "golang.org/x/sys/..."},
+		nil,
 		"notifications go straight to the desktop, without Fyne",
 	},
 	{
-		"app/windows/...", []string{"app/windows/...", "app/i18n", "proxy/control", "proxy/client", "assets", "build", "fyne.io/fyne/v2/..."}, nil,
+		"app/windows/...",
+		[]string{"app/windows/...", "app/i18n", "proxy/control", "proxy/client", "assets", "build", "fyne.io/fyne/v2/..."},
+		nil,
 		"the windows live in a child process and see the product over the management API only",
 	},
 	{"assets/...", nil, []string{"net/http/..."}, "bytes, nothing else"},
 	{"build/...", nil, []string{"net/http/..."}, "facts, nothing else"},
 	{
-		"tests/...", []string{
+		"tests/...",
+		[]string{
 			"tests/...", "resilience/...", "proxy/...", "db/...", "app/...", "assets", "build",
 			"github.com/...", "go.uber.org/goleak", "golang.org/x/sync/...", "golang.org/x/sys/...", "gorm.io/...", "pgregory.net/rapid",
-		}, nil,
+		},
+		nil,
 		"the tests of the whole may look everywhere",
 	},
 	{
-		"", []string{"app/...", "proxy/...", "resilience/...", "db/...", "assets", "build"}, nil,
+		"",
+		[]string{"app/...", "proxy/...", "resilience/...", "db/...", "assets", "build"},
+		nil,
 		"main wires our own packages and needs no library of its own",
 	},
 }
