@@ -98,6 +98,11 @@ type Outcome struct {
 	// Status is the upstream's HTTP status, after restatement, or the status
 	// that stands for a failure without one (502 network, 504 timeout).
 	Status int
+	// RestatedFrom is the upstream's own status when restatement changed it, and
+	// ClientRetryAfter what the client is then told to wait (guide §7); neither
+	// sets a cooldown.
+	RestatedFrom     int
+	ClientRetryAfter time.Duration
 	// ErrorType is the value stored as last_error_type (sheet §4.3); it may be
 	// empty although the attempt failed.
 	ErrorType string
@@ -120,6 +125,9 @@ type Outcome struct {
 	// QuotaResetHint is when the quota comes back, known although hints are
 	// not used for the cooldown.
 	QuotaResetHint time.Duration
+
+	// RuleID names the built-in or operator rule that decided, if one did.
+	RuleID string
 
 	// Terminal is the state the connection falls into, if any.
 	Terminal Terminal

@@ -1,0 +1,214 @@
+// Package classify turns what an upstream answered, or failed to answer, into
+// an outcome: whose fault it was, how far it reaches and how long it lasts.
+package classify
+
+import (
+	"strings"
+	"time"
+
+	"breakwater/resilience/hint"
+	"breakwater/resilience/hint/errbody"
+	"breakwater/resilience/outcome"
+	"breakwater/resilience/settings"
+)
+
+// Auth is how a connection proves itself; it decides what a 401 or 403 means.
+type Auth string
+
+// The ways. The zero value follows the profile: OAuth for the oauth profile, a
+// key for the others.
+const (
+	AuthByProfile   Auth = ""
+	AuthKey         Auth = "apikey"
+	AuthOAuth       Auth = "oauth"
+	AuthCookie      Auth = "cookie"
+	AuthNone        Auth = "none"
+	AuthPassthrough Auth = "passthrough" // the client's own credential (ruling 34)
+)
+
+// Input is one failed attempt and what must be known of its connection.
+type Input struct {
+	// Status, Header and Body are the upstream's answer; Body may be cut, 64 KiB
+	// of it count. Header keys are compared ignoring case.
+	Status int
+	Header map[string][]string
+	Body   []byte
+	// Now is the present. Daily quotas come back at midnight in its location.
+	Now time.Time
+
+	// Provider is the canonical provider id, Model the model's name at this
+	// upstream; either may be empty.
+	Provider string
+	Model    string
+	// Connection keys the rotation thresholds; it is needed only with a Streak.
+	Connection string
+	// Profile holds the figures that apply. A profile without a name stands for
+	// none: the engine's oldest figures apply.
+	Profile settings.Profile
+	Auth    Auth
+	// PerModelQuota tells that the provider counts per model (sheet §4.5).
+	PerModelQuota bool
+	// DisableCooling is the connection's switch: quota verdicts that would cool
+	// it go to the model instead.
+	DisableCooling bool
+	// LocalURL tells that the upstream is on this machine or its private
+	// network: its 404 is a model that is not pulled, for a short while.
+	LocalURL bool
+
+	// Level is the connection's backoffLevel before this failure.
+	Level int
+	// Rejections and AuthFailures count the earlier request_rejected answers of
+	// this connection and model, and the earlier 401s in a row.
+	Rejections   int
+	AuthFailures int
+
+	// Options may be nil.
+	Options *Options
+}
+
+// Options are the operator's choices that bear on a verdict. The zero value is
+// the guide's defaults.
+type Options struct {
+	// Rotation is nil for DefaultRotation.
+	Rotation *Rotation
+	// Streak counts errors for rotation thresholds above 1; nil counts none, and
+	// every error then reaches its threshold.
+	Streak *Streak
+	// ProviderDelay is providerQuotaOverrides[].rateLimitCooldownSeconds.
+	ProviderDelay time.Duration
+	// Rules are the operator's rules for this provider, Default its blanket
+	// default (guide §7).
+	Rules   []Rule
+	Default *Default
+	// BannedSignals are further phrases of a closed account.
+	BannedSignals []string
+	// LockoutMax is modelLockout.maxCooldownMs, the cap of a guessed wait; zero
+	// means 30 minutes.
+	LockoutMax time.Duration
+	// CoolOnStall is streamStallCooldown.enabled.
+	CoolOnStall bool
+	// EgressFamily replaces the providers whose quota belongs to the outgoing
+	// address; nil means EgressFamily, an empty list none.
+	EgressFamily []string
+	// LocalWindow is the window that our own counters saw used up, for upstreams
+	// that do not name it: "day", "minute" or "".
+	LocalWindow string
+}
+
+// The figures of the sheet §3.2.
+const (
+	day = 24 * time.Hour
+
+	// ConcurrencyLimitCooldown is CONCURRENCY_LIMIT_COOLDOWN_MS.
+	ConcurrencyLimitCooldown = time.Second
+	// RequestRejectedMaxCooldown is REQUEST_REJECTED_MAX_COOLDOWN_MS.
+	RequestRejectedMaxCooldown = time.Hour
+
+	defaultLockoutMax  = 30 * time.Minute
+	fixedCooldown      = 2 * time.Minute // unauthorized, paymentRequired, notFound, rateLimit
+	shortCooldown      = 5 * time.Second // notFoundLocal, transient, requestNotAllowed
+	noProfileRateBase  = time.Second
+	noProfileCap       = 2 * time.Minute
+	noProfileMaxLevel  = 15
+	deactivatedFor     = 365 * day
+	modelGoneFor       = day
+	subscriptionWindow = time.Hour
+	weeklyWindow       = day
+	sessionWindow      = 5 * time.Hour
+	requestRejected    = 5 * time.Minute
+)
+
+// facts is an Input read once: everything the steps ask for.
+type facts struct {
+	Input
+	opt      Options
+	rotation Rotation
+
+	from     int // the status before restatement, 0 when unchanged
+	retry    time.Duration
+	provider string // lower case
+	body     errbody.Body
+	text     string // lower case
+	code     string // lower case
+	typ      string // lower case
+	stated   hint.Hint
+	rule     *match
+}
+
+// read prepares the facts of one answer and restates its status (guide §7).
+func read(in Input) *facts {
+	f := &facts{Input: in, provider: strings.ToLower(strings.TrimSpace(in.Provider))}
+	if in.Options != nil {
+		f.opt = *in.Options
+	}
+	f.rotation = DefaultRotation()
+	if f.opt.Rotation != nil {
+		f.rotation = *f.opt.Rotation
+	}
+	f.body = errbody.Parse(in.Body)
+	f.text = f.body.Text()
+	f.code = strings.ToLower(f.body.Code())
+	f.typ = strings.ToLower(f.body.Type())
+	f.stated = hint.ParseBody(f.hintInput(), f.body)
+	f.restate()
+	return f
+}
+
+func (f *facts) hintInput() hint.Input {
+	return hint.Input{Status: f.Status, Header: f.Header, Now: f.Now, Zone: providerZone(f.provider)}
+}
+
+// Response classifies an answer with a status. It is pure but for the Streak in
+// the options. A status below 400 that is no success is treated like any other
+// status nobody expects.
+func Response(in Input) outcome.Outcome {
+	if in.Status >= 200 && in.Status < 300 {
+		return outcome.Outcome{Class: outcome.Success, Status: in.Status}
+	}
+	f := read(in)
+	return f.finish(f.decide())
+}
+
+// finish adds what every verdict carries whichever step made it.
+func (f *facts) finish(o outcome.Outcome) outcome.Outcome {
+	o.Status = f.Status
+	o.RestatedFrom = f.from
+	o.ClientRetryAfter = f.retry
+	o.ErrorType = f.errorType(o)
+	if o.ErrorType == typeRequestRejected {
+		o = f.rejected(o)
+	}
+	if o.Class == outcome.Failure {
+		o.Terminal = f.terminal(o)
+		o = f.scoped(o)
+		o.BreakerKind = kind(f.Status, f.body, f.text)
+		o.SkipBreaker = o.SkipBreaker || f.overloaded()
+	}
+	return o
+}
+
+// oauth reports whether the provider is of the oauth category.
+func (f *facts) oauth() bool {
+	switch f.Auth {
+	case AuthOAuth, AuthCookie, AuthNone:
+		return true
+	case AuthKey:
+		return false
+	}
+	return f.Profile.Name == settings.OAuth
+}
+
+// hinted returns the upstream's hint when the profile lets it count.
+func (f *facts) hinted() (hint.Hint, bool) {
+	return f.stated, f.stated.Stated && f.Profile.UseUpstreamRetryHints
+}
+
+// has reports whether the text contains one of the phrases.
+func (f *facts) has(phrases []string) bool {
+	for _, p := range phrases {
+		if strings.Contains(f.text, p) {
+			return true
+		}
+	}
+	return false
+}

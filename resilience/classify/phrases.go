@@ -1,0 +1,224 @@
+package classify
+
+import (
+	"regexp"
+	"strings"
+)
+
+// The phrase lists of the sheet §3.10. Phrases are lower-case substrings of
+// the lower-case text; patterns stand where a substring is not enough.
+
+var deactivatedPhrases = []string{
+	"account_deactivated",
+	"account has been deactivated",
+	"account has been disabled",
+	"your account has been suspended",
+	"this account is deactivated",
+	"verify your account to continue",
+	"this service has been disabled in this account for violation",
+	"this service has been disabled in this account",
+}
+
+var creditsPhrases = []string{
+	"insufficient_quota",
+	"billing_hard_limit_reached",
+	"exceeded your current quota",
+	"exceeded your current usage quota",
+	"credit_balance_too_low",
+	"your credit balance is too low",
+	"credits exhausted",
+	"out of credits",
+	"payment required",
+	"free tier of the model has been exhausted",
+	"tier has been exhausted",
+	"insufficient balance",
+	"insufficient_balance",
+	"insufficient account balance",
+	"insufficient credit balance",
+	"insufficient credits",
+	"insufficient credit",
+	"usage balance exhausted",
+}
+
+var oauthInvalidPhrases = []string{
+	"invalid authentication credentials",
+	"oauth 2",
+	"login cookie",
+	"valid authentication credential",
+	"invalid credentials",
+}
+
+var modelGonePhrases = []string{
+	"no longer available",
+	"no longer supported",
+	"has reached its end-of-life",
+	"has reached the end-of-life",
+}
+
+var modelGonePattern = regexp.MustCompile(`model.{0,40}(?:deprecated|retired|discontinued|decommissioned)|(?:deprecated|retired|discontinued|decommissioned).{0,40}model`)
+
+var endpointMovedPhrases = []string{
+	"endpoint has moved",
+	"no longer works",
+	"update your base url",
+	"update your base_url",
+}
+
+var billingSuspendedPattern = regexp.MustCompile(`suspended.{0,120}(?:spending limit|billing|invoice|payment)|(?:spending limit|billing|invoice|payment).{0,120}suspended`)
+
+var contextOverflowPhrases = []string{
+	"input too long",
+	"input is too long",
+	"prompt is too long",
+	"too many tokens",
+	"context window",
+	"maximum context",
+	"request too large",
+	"token limit",
+	"context_length_exceeded",
+}
+
+var contextOverflowPattern = regexp.MustCompile(`context.*(?:too long|exceeded|overflow|limit)|max.*token`)
+
+var modelAccessPattern = regexp.MustCompile(`invalid model` +
+	`|model.*not.*(?:available|found|supported|accessible)` +
+	`|model.*does(?: not|n't) exist` +
+	`|model.{0,80}(?:does(?: not|n't) support|unsupported)` +
+	`|(?:does(?: not|n't) support|unsupported).{0,80}model` +
+	`|access.*denied.*model|model.*access.*denied` +
+	`|please select a different model` +
+	`|(?:access|permission).{0,60}model|model.{0,60}(?:access|permission)`)
+
+var badCredentialPattern = regexp.MustCompile(`(?:invalid|incorrect|expired|missing|revoked).{0,20}api[ _-]?key` +
+	`|api[ _-]?key.{0,20}(?:invalid|incorrect|expired|missing|revoked|not valid)` +
+	`|authentication (?:failed|error|required)` +
+	`|(?:invalid|expired|missing|revoked).{0,20}(?:token|credential|bearer)` +
+	`|(?:token|credential|bearer)s?.{0,20}(?:invalid|expired|missing|revoked)` +
+	`|unauthorized|not authenticated`)
+
+var malformedPattern = regexp.MustCompile(`improperly formed request` +
+	`|invalid.*message.*format` +
+	`|messages must alternate` +
+	`|empty (?:message|content)` +
+	`|function name.{0,40}(?:blank|empty|missing)` +
+	`|tool_call.*name.*(?:blank|empty|missing)`)
+
+var paramPattern = regexp.MustCompile(`max_tokens.*(?:illegal|must be|range)|parameter is illegal|is illegal.*range`)
+
+var rateLimitTextPhrases = []string{
+	"high-frequency",
+	"non-compliant",
+	"too many requests",
+	"rate limit",
+	"频繁",
+	"频率",
+}
+
+const tpdPhrase = "tpd rate limit"
+
+var dailyPhrases = []string{"today's quota", "daily quota", "try again tomorrow"}
+
+var subscriptionPhrases = []string{
+	"usage limit reached",
+	"usage limit has been",
+	"claude pro usage limit",
+	"you've reached your usage limit",
+	"you have reached your usage limit",
+}
+
+// claudeSubscriptionPhrase is one only where it comes from Anthropic itself.
+const claudeSubscriptionPhrase = "this request would exceed your account's rate limit"
+
+var weeklyPhrases = []string{"weekly usage limit", "weekly limit reached", "reached your weekly"}
+
+var sessionPhrases = []string{"session usage limit", "session limit reached"}
+
+var entitlementPhrases = []string{
+	"usage credits are required for fast mode",
+	"extra usage is required for long context requests",
+	"usage credits are required for long context requests",
+}
+
+// forbiddenQuotaPhrases keep a key's 403 out of the plain refusals.
+var forbiddenQuotaPhrases = []string{"has not been used in project", "hour quota", "quota has been exceeded"}
+
+var degradedFunctionPattern = regexp.MustCompile(`function.{0,80}degraded|degraded.{0,80}function`)
+
+var requestResourcePattern = regexp.MustCompile(`(?:files? \[?file-|file_id|\bresponse\b[^.]{0,20}\bresp_|vector[_ ]store|upload upload_)` +
+	`.{0,160}?(?:not found|does not exist|do not exist|no longer exists?)`)
+
+var modelNotFoundPattern = regexp.MustCompile(`\bmodels?\b.{0,120}?(?:not found|not exist|not available|not supported|unknown|n't exist)|(?:unknown|no such|not found)[^.]{0,20}\bmodel\b|"message"\s*:\s*"model: `)
+
+func namesRequestResource(text string) bool { return requestResourcePattern.MatchString(text) }
+
+// deactivated reports whether the text says that the account is closed.
+func (f *facts) deactivated() bool {
+	if f.has(deactivatedPhrases) {
+		return true
+	}
+	for _, s := range f.opt.BannedSignals {
+		if s = strings.ToLower(strings.TrimSpace(s)); s != "" && len(s) <= 200 && strings.Contains(f.text, s) {
+			return true
+		}
+	}
+	return false
+}
+
+// subscriptionText reports whether the text speaks of a subscription's window.
+func (f *facts) subscriptionText() bool {
+	return f.has(subscriptionPhrases) || f.provider == "claude" && strings.Contains(f.text, claudeSubscriptionPhrase)
+}
+
+// namesModel reports whether the answer says that a model is missing.
+func (f *facts) namesModel() bool {
+	return f.code == "model_not_found" || f.code == "deployment_not_found" ||
+		modelNotFoundPattern.MatchString(f.text) ||
+		f.Model != "" && strings.Contains(f.text, strings.ToLower(f.Model))
+}
+
+// overloaded reports whether the model, not the provider, is short of room:
+// that never counts against the provider (sheet §1.8).
+func (f *facts) overloaded() bool {
+	return f.Status == statusOverloaded || f.Status >= 500 && strings.Contains(f.text, "overloaded")
+}
+
+// compatible reports whether the provider is an endpoint of the user's own.
+func compatible(provider string) bool {
+	return strings.HasPrefix(provider, "openai-compatible-") || strings.HasPrefix(provider, "anthropic-compatible-") ||
+		provider == "custom"
+}
+
+// cloudflareFinal reports whether a proxy at the edge refuses this client for
+// good: a browser-signature ban.
+func cloudflareFinal(text string) bool {
+	return fingerprintBan(text) ||
+		noRetryPattern.MatchString(text) && (strings.Contains(text, "cloudflare") || strings.Contains(text, "owner_action_required"))
+}
+
+var (
+	noRetryPattern = regexp.MustCompile(`"retryable"\s*:\s*false`)
+	// banKeyPattern accepts error_code, error-code and "error code" before 1010,
+	// and nothing glued to either end.
+	banKeyPattern = regexp.MustCompile(`(?:^|[^a-z0-9_])error[_ -]code["']?\s*[:= ]\s*["']?1010(?:$|[^a-z0-9_])`)
+	banURLPattern = regexp.MustCompile(`(?:^|[^a-z0-9_])error-1010(?:$|[^a-z0-9_])`)
+)
+
+func fingerprintBan(text string) bool {
+	return strings.Contains(text, "browser_signature_banned") || strings.Contains(text, "fingerprint_rejection") ||
+		banKeyPattern.MatchString(text) || banURLPattern.MatchString(text)
+}
+
+// geminiWindow returns the window of the metric that Google names, else the
+// one our own counters saw.
+func geminiWindow(text, local string) string {
+	if !strings.Contains(text, "generativelanguage.googleapis.com") {
+		return local
+	}
+	switch {
+	case strings.Contains(text, "_per_day"), strings.Contains(text, "per day"):
+		return "day"
+	case strings.Contains(text, "token_count"), strings.Contains(text, "_requests"):
+		return "minute"
+	}
+	return local
+}

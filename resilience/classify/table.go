@@ -1,0 +1,91 @@
+package classify
+
+import (
+	"strings"
+	"time"
+
+	"breakwater/resilience/outcome"
+)
+
+// statusOverloaded is Anthropic's status for a model without room.
+const statusOverloaded = 529
+
+// tableRule is one line of the generic table (sheet §3.6): a fixed cooldown, or
+// the ladder.
+type tableRule struct {
+	phrases []string
+	reason  outcome.Reason
+	ladder  bool
+	fixed   time.Duration
+}
+
+var textRules = []tableRule{
+	{phrases: []string{"no credentials"}, reason: outcome.ReasonAuth, fixed: fixedCooldown},
+	{phrases: []string{"request not allowed"}, reason: outcome.ReasonRateLimit, fixed: shortCooldown},
+	{phrases: []string{"improperly formed request"}, reason: outcome.ReasonModelCapacity},
+	{phrases: []string{"rate limit", "too many requests"}, reason: outcome.ReasonRateLimit, ladder: true},
+	{phrases: []string{
+		"hour quota", "quota has been exceeded", "quota exceeded", "quota will reset", "exhausted your capacity",
+		"quota exhausted", "free tier of the model has been exhausted", "out of extra usage", "extra usage required",
+	}, reason: outcome.ReasonQuota, ladder: true},
+	{phrases: []string{"capacity", "overloaded", "high demand"}, reason: outcome.ReasonModelCapacity, ladder: true},
+}
+
+func textRule(text string) (tableRule, bool) {
+	for _, r := range textRules {
+		for _, p := range r.phrases {
+			if strings.Contains(text, p) {
+				return r, true
+			}
+		}
+	}
+	return tableRule{}, false
+}
+
+func statusRule(status int) (tableRule, bool) {
+	switch status {
+	case 401:
+		return tableRule{reason: outcome.ReasonAuth}, true
+	case 402, 403:
+		return tableRule{reason: outcome.ReasonQuota}, true
+	case 404:
+		return tableRule{reason: outcome.ReasonUnknown, fixed: fixedCooldown}, true
+	case 406, 408, 500, 502, 503, 504:
+		return tableRule{reason: outcome.ReasonServerError, ladder: true}, true
+	case 429:
+		return tableRule{reason: outcome.ReasonRateLimit, ladder: true}, true
+	case statusOverloaded: // P16: moves on, with a short cooldown
+		return tableRule{reason: outcome.ReasonModelCapacity, ladder: true}, true
+	}
+	return tableRule{}, false
+}
+
+// errorRule applies the generic table, text before status; on a 429 whose quota
+// words do not count the words do not count at all. A built-in rule of the
+// provider replaces reason and cooldown.
+func errorRule(f *facts) (outcome.Outcome, bool) {
+	if f.Status == 400 {
+		return pass()
+	}
+	r, ok := tableRule{}, false
+	if f.quotaSignal() {
+		r, ok = textRule(f.text)
+	}
+	if !ok {
+		r, ok = statusRule(f.Status)
+	}
+	if !ok {
+		return pass()
+	}
+	if m := f.catalogue(); m != nil {
+		return f.applyRule(*m), true
+	}
+	if r.ladder {
+		return f.retryable(r.reason), true
+	}
+	o := fixed(r.reason, r.fixed)
+	if f.Status == 401 && f.oauth() && f.keepsOn401() {
+		o.Cooldown = AuthBackoff(f.base(), f.AuthFailures+1)
+	}
+	return o, true
+}

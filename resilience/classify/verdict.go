@@ -1,0 +1,132 @@
+package classify
+
+import (
+	"time"
+
+	"breakwater/resilience/hint"
+	"breakwater/resilience/outcome"
+)
+
+// refuse is the verdict on a request that no other target would answer better.
+func refuse(reason outcome.Reason) outcome.Outcome {
+	return outcome.Outcome{Class: outcome.Neutral, Scope: outcome.ScopeRequest, Reason: reason}
+}
+
+// elsewhere is the verdict on a request that this model cannot serve but
+// another target may: nobody is to blame.
+func elsewhere(reason outcome.Reason) outcome.Outcome {
+	return outcome.Outcome{Class: outcome.Neutral, Scope: outcome.ScopeModel, Reason: reason, Fallback: true}
+}
+
+// fixed is a failure with a set cooldown that leaves the ladder alone.
+func fixed(reason outcome.Reason, cooldown time.Duration) outcome.Outcome {
+	return outcome.Outcome{
+		Class: outcome.Failure, Scope: outcome.ScopeConnection, Reason: reason,
+		Fallback: true, Cooldown: cooldown,
+	}
+}
+
+// stated is a failure whose end the upstream gave; it sets the ladder back.
+func stated(reason outcome.Reason, h hint.Hint) outcome.Outcome {
+	o := fixed(reason, h.Wait)
+	o.SetsLevel = true
+	o.UsedHint = true
+	o.HintSource = h.Source
+	o.RawHint = h.Raw
+	return o
+}
+
+// retryable is a failure that time cures: the upstream's hint, else the
+// operator's delay for a rate limit, else the ladder (guide §2, "Precedencia").
+func (f *facts) retryable(reason outcome.Reason) outcome.Outcome {
+	if h, ok := f.hinted(); ok {
+		return stated(reason, h)
+	}
+	if d := f.rotation.delay(f.opt.ProviderDelay); d > 0 && reason == outcome.ReasonRateLimit {
+		o := fixed(reason, d)
+		o.SetsLevel = true
+		return o
+	}
+	cooldown, level := f.ladder(reason)
+	o := fixed(reason, cooldown)
+	o.SetsLevel, o.Level = true, level
+	return o
+}
+
+// ladder returns base·2^level, capped, and the next level (sheet §3.2).
+func (f *facts) ladder(reason outcome.Reason) (time.Duration, int) {
+	base, steps, limit := f.Profile.BaseCooldown, f.Profile.MaxBackoffSteps, f.lockoutMax()
+	if f.Profile.Name == "" {
+		base, steps, limit = shortCooldown, noProfileMaxLevel, noProfileCap
+		if reason == outcome.ReasonRateLimit || reason == outcome.ReasonQuota {
+			base = noProfileRateBase
+		}
+	}
+	level := max(f.Level, 0)
+	return doubled(base, min(level, steps), limit), min(level+1, steps)
+}
+
+// base is the connection's first cooldown, for failures that do not climb.
+func (f *facts) base() time.Duration {
+	if f.Profile.Name == "" {
+		return shortCooldown
+	}
+	return min(f.Profile.BaseCooldown, f.lockoutMax())
+}
+
+// doubled returns base·2^times, at most limit, without overflowing.
+func doubled(base time.Duration, times int, limit time.Duration) time.Duration {
+	for ; times > 0 && base > 0 && base < limit; times-- {
+		base *= 2
+	}
+	return min(base, limit)
+}
+
+// lockoutMax is the cap of a guessed wait.
+func (f *facts) lockoutMax() time.Duration {
+	if f.opt.LockoutMax > 0 {
+		return f.opt.LockoutMax
+	}
+	return defaultLockoutMax
+}
+
+// quota is a failure that ends when the upstream says so, or else after the
+// usual length of the window.
+func (f *facts) quota(window time.Duration) outcome.Outcome {
+	if h, ok := f.hinted(); ok {
+		return stated(outcome.ReasonQuota, h)
+	}
+	o := fixed(outcome.ReasonQuota, window)
+	if f.stated.Stated {
+		o.QuotaResetHint = f.stated.Wait
+	}
+	return o
+}
+
+// RequestRejectedCooldown returns the wait after the n-th refusal in a row of
+// one connection and model: 5, 15, 45, then 60 minutes (ruling 13).
+func RequestRejectedCooldown(n int) time.Duration {
+	d := requestRejected
+	for ; n > 1 && d < RequestRejectedMaxCooldown; n-- {
+		d *= 3
+	}
+	return min(d, RequestRejectedMaxCooldown)
+}
+
+// rejected is the verdict on a refusal of this very request by an account that
+// is otherwise well: it never becomes a ban (ruling 13).
+func (f *facts) rejected(o outcome.Outcome) outcome.Outcome {
+	r := fixed(outcome.ReasonRequestRejected, RequestRejectedCooldown(f.Rejections+1))
+	r.Status, r.ErrorType = o.Status, o.ErrorType
+	r.RestatedFrom, r.ClientRetryAfter = o.RestatedFrom, o.ClientRetryAfter
+	if f.Model != "" {
+		r.Scope = outcome.ScopeModel
+	}
+	return r
+}
+
+// AuthBackoff returns the wait after the n-th 401 in a row of an OAuth
+// connection that is not terminal (sheet §3.13).
+func AuthBackoff(base time.Duration, n int) time.Duration {
+	return doubled(base, min(max(n-1, 0), 16), fixedCooldown)
+}
