@@ -1,0 +1,152 @@
+//go:build cgo || !darwin
+
+package app
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"os/exec"
+	"sync"
+	"time"
+
+	"breakwater/app/i18n"
+	"breakwater/app/notify"
+	"breakwater/app/tray"
+	"breakwater/app/tray/menu"
+	"breakwater/proxy/control"
+)
+
+// Run shows the tray until ctx ends and then ends the window process. It must
+// be called on the main goroutine, once per process.
+func Run(ctx context.Context, o Options) error {
+	if o.Window == nil {
+		self, err := os.Executable()
+		if err != nil {
+			return err
+		}
+		o.Window = func(page string) *exec.Cmd { return exec.Command(self, "window", page) }
+	}
+	ctx, stop := context.WithCancel(ctx)
+	d := &desk{facade: o.Facade, log: o.Log, updates: make(chan control.Snapshot, 1)}
+	d.center = notify.NewCenter(notify.New(name, id), d.wanted(ctx), time.Local, o.Log)
+	d.window = newWindow(o, d.center.Say)
+	d.speak(ctx)
+
+	var work sync.WaitGroup
+	work.Go(func() { d.center.Run(ctx) })
+	work.Go(func() { d.follow(ctx) })
+	if o.Show {
+		d.window.open(o.Page)
+	}
+	tray.Run(ctx, tray.Options{
+		Title: name, Updates: d.updates, Location: time.Local, Log: o.Log,
+		Do: func(a menu.Action) { d.do(ctx, a) },
+	})
+	stop()
+	d.window.close()
+	work.Wait()
+	return nil
+}
+
+// desk joins the facade to the tray, the notifications and the window.
+type desk struct {
+	facade  control.Facade
+	log     *slog.Logger
+	updates chan control.Snapshot // holds the newest that the tray has not taken
+	center  *notify.Center
+	window  *window
+
+	serving  bool   // something could serve at the last snapshot
+	language string // as the settings last had it
+}
+
+// retry is the pause before a broken event stream is opened again.
+const retry = 2 * time.Second
+
+// follow passes events on until ctx ends.
+func (d *desk) follow(ctx context.Context) {
+	for ctx.Err() == nil {
+		events, err := d.facade.Subscribe(ctx)
+		if err != nil {
+			d.log.Warn("the event stream did not open", "error", err)
+		} else {
+			for e := range events {
+				d.event(ctx, e)
+			}
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(retry):
+		}
+	}
+}
+
+func (d *desk) event(ctx context.Context, e control.Event) {
+	switch e.Type {
+	case control.EventSnapshot:
+		if e.Snapshot == nil {
+			return
+		}
+		d.speak(ctx)
+		serving := anyServing(*e.Snapshot)
+		if serving && !d.serving {
+			d.center.Recovered()
+		}
+		d.serving = serving
+		offer(d.updates, *e.Snapshot)
+	case control.EventAlert:
+		if e.Alert != nil {
+			d.center.Alert(*e.Alert)
+		}
+	case control.EventShow:
+		d.window.ensure(e.Page)
+	case control.EventActivity:
+	}
+}
+
+// anyServing reports whether at least one connection takes requests.
+func anyServing(s control.Snapshot) bool {
+	for _, c := range s.Connections {
+		if c.Active && c.State.Available() {
+			return !s.Paused
+		}
+	}
+	return false
+}
+
+// offer leaves s as the one value in ch. It has one caller at a time.
+func offer(ch chan control.Snapshot, s control.Snapshot) {
+	select {
+	case <-ch:
+	default:
+	}
+	ch <- s
+}
+
+// wanted returns the question whether the user wants notifications.
+func (d *desk) wanted(ctx context.Context) func() bool {
+	return func() bool {
+		s, err := d.facade.Settings(ctx)
+		return err == nil && s.Notifications
+	}
+}
+
+// speak follows the language setting.
+func (d *desk) speak(ctx context.Context) {
+	s, err := d.facade.Settings(ctx)
+	if err != nil {
+		return
+	}
+	lang := s.Language
+	if lang == "" {
+		lang = systemLanguage()
+	}
+	if lang == d.language {
+		return
+	}
+	d.language = lang
+	if err := i18n.Use(lang); err != nil {
+		d.log.Warn("a translation is damaged", "error", err)
+	}
+}

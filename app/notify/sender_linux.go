@@ -1,0 +1,138 @@
+package notify
+
+import (
+	"bytes"
+	"fmt"
+	"html"
+	"image/color"
+	"image/png"
+	"slices"
+	"sync"
+
+	"github.com/godbus/dbus/v5"
+
+	"breakwater/assets"
+)
+
+const (
+	busName = "org.freedesktop.Notifications"
+	busPath = "/org/freedesktop/Notifications"
+	// byServer lets the notification expire after the server's own time.
+	byServer = int32(-1)
+)
+
+// dbusSender speaks the Desktop Notifications specification. The connection is
+// made with the first message, so a program that has nothing to say has none.
+type dbusSender struct {
+	app, id string
+
+	mu     sync.Mutex
+	conn   *dbus.Conn
+	markup bool
+	icon   any
+	ids    map[string]uint32
+}
+
+// New returns the desktop's sender. app is the name that the user sees, id the
+// desktop entry's name without its suffix.
+func New(app, id string) Sender {
+	return &dbusSender{app: app, id: id, ids: map[string]uint32{}}
+}
+
+// Send shows m; it replaces an earlier message of the same key.
+func (s *dbusSender) Send(m Message) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.connect(); err != nil {
+		return err
+	}
+	body := m.Body
+	if s.markup {
+		body = html.EscapeString(body)
+	}
+	hints := map[string]dbus.Variant{
+		"urgency":       dbus.MakeVariant(byte(1)), // 2 would stay until it is clicked away
+		"desktop-entry": dbus.MakeVariant(s.id),
+		"category":      dbus.MakeVariant("network"),
+	}
+	if s.icon != nil {
+		hints["image-data"] = dbus.MakeVariant(s.icon)
+	}
+	var id uint32
+	err := s.conn.Object(busName, busPath).Call(busName+".Notify", 0,
+		s.app, s.ids[m.Key], "", m.Title, body, []string{}, hints, byServer).Store(&id)
+	if err != nil {
+		_ = s.conn.Close()
+		s.conn = nil // the next message begins anew: the bus or the server may be back
+		return fmt.Errorf("desktop notification: %w", err)
+	}
+	if m.Key != "" {
+		s.ids[m.Key] = id
+	}
+	return nil
+}
+
+// connect opens the bus and asks what the server understands.
+func (s *dbusSender) connect() error {
+	if s.conn != nil {
+		return nil
+	}
+	conn, err := dbus.ConnectSessionBus()
+	if err != nil {
+		return fmt.Errorf("session bus: %w", err)
+	}
+	var caps []string
+	err = conn.Object(busName, busPath).Call(busName+".GetCapabilities", 0).Store(&caps)
+	if err != nil {
+		_ = conn.Close()
+		return fmt.Errorf("no notification server answers: %w", err)
+	}
+	s.conn, s.markup = conn, slices.Contains(caps, "body-markup")
+	clear(s.ids) // ids belong to one server
+	if s.icon == nil {
+		s.icon = pixels(assets.AppIcon(128))
+	}
+	return nil
+}
+
+// Close leaves the bus.
+func (s *dbusSender) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.conn == nil {
+		return nil
+	}
+	err := s.conn.Close()
+	s.conn = nil
+	return err
+}
+
+// rawImage is the specification's image-data: size, row length, alpha, bits,
+// channels and pixels.
+type rawImage struct {
+	Width, Height, Stride int32
+	Alpha                 bool
+	Bits, Channels        int32
+	Data                  []byte
+}
+
+// pixels decodes a PNG for the bus; nil when it cannot be read.
+func pixels(file []byte) any {
+	img, err := png.Decode(bytes.NewReader(file))
+	if err != nil {
+		return nil
+	}
+	b := img.Bounds()
+	raw := rawImage{
+		Width: int32(b.Dx()), Height: int32(b.Dy()), Stride: int32(4 * b.Dx()),
+		Alpha: true, Bits: 8, Channels: 4,
+		Data: make([]byte, 0, 4*b.Dx()*b.Dy()),
+	}
+	for y := b.Min.Y; y < b.Max.Y; y++ {
+		for x := b.Min.X; x < b.Max.X; x++ {
+			c := color.NRGBAModel.Convert(img.At(x, y)).(color.NRGBA)
+			raw.Data = append(raw.Data, c.R, c.G, c.B, c.A)
+		}
+	}
+	return raw
+}
