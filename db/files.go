@@ -1,0 +1,98 @@
+package db
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+)
+
+// DefaultDir returns the data directory by the platform's convention:
+// $XDG_DATA_HOME/breakwater or ~/.local/share/breakwater,
+// ~/Library/Application Support/Breakwater, %LOCALAPPDATA%\Breakwater.
+func DefaultDir() (string, error) { return defaultDir(runtime.GOOS, os.Getenv, os.UserHomeDir) }
+
+func defaultDir(system string, env func(string) string, home func() (string, error)) (string, error) {
+	switch system {
+	case "windows":
+		if dir := env("LOCALAPPDATA"); dir != "" {
+			return filepath.Join(dir, "Breakwater"), nil
+		}
+	case "darwin":
+	default:
+		// The XDG rules say that a relative path is to be ignored.
+		if dir := env("XDG_DATA_HOME"); filepath.IsAbs(dir) {
+			return filepath.Join(dir, "breakwater"), nil
+		}
+	}
+	dir, err := home()
+	if err != nil {
+		return "", fmt.Errorf("no data directory: %w", err)
+	}
+	switch system {
+	case "windows":
+		return filepath.Join(dir, "AppData", "Local", "Breakwater"), nil
+	case "darwin":
+		return filepath.Join(dir, "Library", "Application Support", "Breakwater"), nil
+	}
+	return filepath.Join(dir, ".local", "share", "breakwater"), nil
+}
+
+// touchPrivate makes an empty file that only its owner can read.
+func touchPrivate(path string) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+// writePrivate replaces a file in one step: it has the old content or the new
+// one after a crash, never half of either.
+func writePrivate(path string, content []byte) (err error) {
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.tmp") // mode 0600
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			os.Remove(f.Name())
+		}
+	}()
+	_, err = f.Write(content)
+	if err == nil {
+		err = f.Sync()
+	}
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		return err
+	}
+	if err = os.Rename(f.Name(), path); err != nil {
+		return err
+	}
+	return syncDir(filepath.Dir(path))
+}
+
+func syncFile(path string) error {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
+// syncDir makes a rename or removal in dir survive a power cut. Windows knows
+// no such call and needs none.
+func syncDir(dir string) error {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}

@@ -1,0 +1,119 @@
+package db
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"breakwater/proxy/control"
+	"breakwater/resilience"
+)
+
+func TestMain(m *testing.M) {
+	if dir := os.Getenv(childEnv); dir != "" {
+		writeUntilKilled(dir)
+		return
+	}
+	// The fake keychain that never answers keeps its caller, as a real one would.
+	goleak.VerifyTestMain(m)
+}
+
+// t0 is the clock of the tests (ruling 36: a Wednesday).
+var t0 = time.Date(2030, 1, 2, 3, 4, 5, 678_000_000, time.UTC)
+
+func testOptions(dir string) Options {
+	return Options{Dir: dir, Now: func() time.Time { return t0 }, Log: slog.New(slog.NewTextHandler(io.Discard, nil))}
+}
+
+// open opens a store that is closed with the test.
+func open(t testing.TB, dir string) *Store {
+	t.Helper()
+	s, err := Open(t.Context(), testOptions(dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// reopen closes s and opens the same directory again.
+func reopen(t testing.TB, s *Store) *Store {
+	t.Helper()
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return open(t, filepath.Dir(s.Path()))
+}
+
+func record(id string) control.ConnectionRecord {
+	return control.ConnectionRecord{
+		ID: id, Provider: "anthropic", Name: "Work " + id, Credential: "apikey", BaseURL: "http://127.0.0.1:9/v1",
+		Dialects: []string{"anthropic"}, DefaultModel: "claude-opus-5", Models: []string{"claude-*"}, Priority: 3,
+		Active: true, DisableCooling: true, LowPriorityMode: true, AutoLimitReset: true,
+		CreatedAt: t0.Add(-time.Hour), UpdatedAt: t0, LastUsedAt: t0.Add(-time.Minute),
+		State: resilience.ConnectionState{ID: id, TestStatus: "active"},
+	}
+}
+
+func save(t testing.TB, s *Store, ids ...string) {
+	t.Helper()
+	for _, id := range ids {
+		if err := s.SaveConnection(t.Context(), record(id)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func connections(t testing.TB, s *Store) []control.ConnectionRecord {
+	t.Helper()
+	list, err := s.Connections(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+func activity(t testing.TB, s *Store, q control.ActivityQuery) []control.Activity {
+	t.Helper()
+	list, err := s.Activity(t.Context(), q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+func flush(t testing.TB, s *Store) {
+	t.Helper()
+	if err := s.Flush(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// count runs a query that answers with one number on the write connection.
+func count(t testing.TB, s *Store, query string) int {
+	t.Helper()
+	var n int
+	if err := s.write.Raw(query).Scan(&n).Error; err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func contentOf(t testing.TB, path string) string {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}

@@ -1,0 +1,89 @@
+package db
+
+// migration is one step of the schema; its place in the list, counted from 1,
+// is the schema version that results. Steps that have been released never
+// change.
+type migration struct {
+	name string
+	sql  []string
+}
+
+// migrations is the history of the schema.
+var migrations = []migration{
+	{name: "first schema", sql: []string{
+		// The columns are those of the settings sheet §7; last_error_reason and
+		// raw_hint are ours. rate_limited_until is text because imported rows
+		// hold ISO or numeric text; we write epoch milliseconds.
+		`CREATE TABLE provider_connections (
+			id text NOT NULL,
+			provider text NOT NULL,
+			auth_type text NOT NULL,
+			name text NOT NULL,
+			priority integer NOT NULL,
+			is_active integer NOT NULL,
+			test_status text NOT NULL,
+			error_code integer NOT NULL,
+			last_error_type text NOT NULL,
+			last_error_source text NOT NULL,
+			last_error_reason text NOT NULL,
+			last_error_at integer,
+			raw_hint text NOT NULL,
+			backoff_level integer NOT NULL,
+			rate_limited_until text,
+			expired_retry_count integer NOT NULL,
+			expired_retry_at integer,
+			max_concurrent integer NOT NULL,
+			rate_limit_protection integer NOT NULL,
+			default_model text NOT NULL,
+			provider_specific_data text NOT NULL,
+			last_used_at integer,
+			created_at integer,
+			updated_at integer,
+			PRIMARY KEY (id)
+		)`,
+		// Breaker sheet §1.9.
+		`CREATE TABLE domain_circuit_breakers (
+			name text NOT NULL,
+			state text NOT NULL DEFAULT 'CLOSED',
+			failure_count integer DEFAULT 0,
+			last_failure_time integer,
+			options text,
+			PRIMARY KEY (name)
+		)`,
+		`CREATE TABLE key_value (
+			namespace text NOT NULL,
+			key text NOT NULL,
+			value text NOT NULL,
+			PRIMARY KEY (namespace, key)
+		)`,
+		// No constraints and the trace last: a row is written for every request,
+		// and queries that do not want the trace do not read its pages.
+		`CREATE TABLE proxy_logs (
+			id integer PRIMARY KEY,
+			timestamp integer,
+			method text,
+			path text,
+			dialect text,
+			client text,
+			model text,
+			stream integer,
+			status integer,
+			result text,
+			provider text,
+			connection_id text,
+			connection_name text,
+			failed_over integer,
+			duration_ms integer,
+			first_output_ms integer,
+			request_bytes integer,
+			response_bytes integer,
+			egress_ip text,
+			tried text,
+			trace text
+		)`,
+		`CREATE INDEX idx_pl_timestamp ON proxy_logs(timestamp)`,
+	}},
+}
+
+// latest returns the schema version that the steps lead to.
+func latest(steps []migration) int { return len(steps) }

@@ -1,0 +1,91 @@
+package db
+
+import (
+	"database/sql"
+	"log/slog"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/glebarez/sqlite"
+	"gorm.io/gorm"
+)
+
+// pool says how one set of connections is opened.
+type pool struct {
+	params  []string // after the file name, in order
+	maxOpen int
+	maxIdle int
+}
+
+var (
+	// busy_timeout comes first: the pragmas after it may already have to wait.
+	// The page caches are small because the whole program shall be (KiB).
+	writePool = pool{
+		params: []string{
+			"_pragma=busy_timeout(5000)", "_pragma=journal_mode(WAL)", "_pragma=synchronous(NORMAL)",
+			"_pragma=foreign_keys(1)", "_pragma=cache_size(-512)", "_pragma=journal_size_limit(4194304)", "_txlock=immediate",
+		},
+		maxOpen: 1, maxIdle: 1,
+	}
+	readPool = pool{
+		params:  []string{"_pragma=busy_timeout(5000)", "_pragma=query_only(1)", "_pragma=cache_size(-256)"},
+		maxOpen: 2, maxIdle: 1,
+	}
+	// lookPool cannot write: a file that turns out to be damaged stays as it is.
+	lookPool = pool{
+		params:  []string{"mode=ro", "_pragma=busy_timeout(5000)", "_pragma=query_only(1)", "_pragma=cache_size(-512)"},
+		maxOpen: 1, maxIdle: 1,
+	}
+)
+
+// dsn returns the name under which the driver opens path.
+func dsn(path string, p pool) string {
+	slashed := filepath.ToSlash(path)
+	if !strings.HasPrefix(slashed, "/") && filepath.IsAbs(path) {
+		slashed = "/" + slashed // C:/… must read file:///C:/…
+	}
+	return "file:" + (&url.URL{Path: slashed}).EscapedPath() + "?" + strings.Join(p.params, "&")
+}
+
+// openPool opens connections to path. The driver compiles every statement anew,
+// so that GORM's own statement cache would cost a goroutine and save nothing.
+func openPool(path string, p pool, log *slog.Logger, now func() time.Time) (*gorm.DB, error) {
+	conns, err := sql.Open(sqlite.DriverName, dsn(path, p))
+	if err != nil {
+		return nil, err
+	}
+	conns.SetMaxOpenConns(p.maxOpen)
+	conns.SetMaxIdleConns(p.maxIdle)
+	g, err := gorm.Open(sqlite.Dialector{Conn: conns}, &gorm.Config{
+		Logger:                 gormLog{log},
+		NowFunc:                func() time.Time { return now().UTC() },
+		SkipDefaultTransaction: true,
+		DisableAutomaticPing:   true,
+	})
+	if err != nil {
+		conns.Close()
+		return nil, err
+	}
+	return g, nil
+}
+
+func closePool(g *gorm.DB) error {
+	conns, err := g.DB()
+	if err != nil {
+		return err
+	}
+	return conns.Close()
+}
+
+// leaveWAL folds the write-ahead log into the file and reports whether the file
+// is now all there is.
+func leaveWAL(g *gorm.DB) bool {
+	if err := g.Exec("PRAGMA wal_checkpoint(TRUNCATE)").Error; err != nil {
+		return false
+	}
+	var mode string
+	err := g.Raw("PRAGMA journal_mode = DELETE").Scan(&mode).Error
+	return err == nil && mode == "delete"
+}

@@ -1,0 +1,87 @@
+package db
+
+import (
+	"fmt"
+
+	"gorm.io/gorm"
+)
+
+const (
+	trimEvery  = 256  // rows written between two looks at the limit
+	trimRows   = 1000 // rows deleted in one step
+	freePages  = 256  // free pages that are not worth giving back
+	vacuumStep = 256  // pages given back in one step
+)
+
+// SetActivityLimit sets how many rows of activity are kept; rows above it are
+// deleted in small steps beside the other work (case P52).
+func (s *Store) SetActivityLimit(n int) {
+	s.writer.limit.Store(int64(max(n, 0)))
+	s.writer.mu.Lock()
+	s.writer.trim = true
+	s.writer.mu.Unlock()
+	poke(s.writer.wake)
+}
+
+// retention does one step of the cleaning and reports whether more is left. It
+// counts by id, which needs no look at the rows: ids are consecutive but for
+// lost rows, so that the limit is never exceeded by more than trimEvery.
+func (w *writer) retention() (again bool) {
+	if w.failing || w.store.damaged.Load() != nil {
+		return false
+	}
+	w.mu.Lock()
+	due := w.trim || w.sinceTrim >= trimEvery
+	w.trim = false
+	w.mu.Unlock()
+	if !due {
+		return false
+	}
+	w.sinceTrim = 0
+	more, err := w.trimStep()
+	if err != nil {
+		w.store.log.Warn("activity not trimmed", "error", w.store.seen(err))
+		return false
+	}
+	if more {
+		w.mu.Lock()
+		w.trim = true
+		w.mu.Unlock()
+	}
+	return more
+}
+
+func (w *writer) trimStep() (more bool, err error) {
+	g := w.store.write
+	res := g.Exec(`DELETE FROM proxy_logs WHERE id IN (SELECT id FROM proxy_logs
+		WHERE id <= (SELECT max(id) FROM proxy_logs) - ? ORDER BY id LIMIT ?)`, w.limit.Load(), trimRows)
+	if res.Error != nil || res.RowsAffected == trimRows {
+		return res.Error == nil, res.Error
+	}
+	return shrink(g)
+}
+
+// shrink gives free pages back to the system when they are many; a few are kept
+// because the next rows need them.
+func shrink(g *gorm.DB) (more bool, err error) {
+	free, err := pragmaInt(g, "freelist_count")
+	if err != nil {
+		return false, err
+	}
+	pages, err := pragmaInt(g, "page_count")
+	if err != nil || free <= freePages || free*4 <= pages {
+		return false, err
+	}
+	// The pragma works page by page, as its rows are read.
+	rows, err := g.Raw(fmt.Sprintf("PRAGMA incremental_vacuum(%d)", vacuumStep)).Rows()
+	if err != nil {
+		return false, err
+	}
+	for rows.Next() {
+	}
+	if err := rows.Err(); err != nil {
+		rows.Close()
+		return false, err
+	}
+	return true, rows.Close()
+}
