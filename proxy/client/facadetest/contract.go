@@ -1,0 +1,283 @@
+package facadetest
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"breakwater/proxy/control"
+)
+
+// patience is how long the contract waits for an event.
+const patience = 10 * time.Second
+
+// Contract checks what every facade promises. f has no connections yet, runs
+// outside the demo and has no desktop; nothing in here needs a provider.
+func Contract(t *testing.T, f control.Facade) {
+	t.Run("an empty product has lists, not nothing", func(t *testing.T) { empty(t, f) })
+	t.Run("connections are added, edited, ordered and deleted", func(t *testing.T) { connections(t, f) })
+	t.Run("inputs are refused field by field", func(t *testing.T) { refusals(t, f) })
+	t.Run("unknown ids are not found", func(t *testing.T) { unknown(t, f) })
+	t.Run("settings are kept and checked", func(t *testing.T) { settings(t, f) })
+	t.Run("no desktop and no demo are errors of their own", func(t *testing.T) { absent(t, f) })
+	t.Run("a subscription begins with a snapshot, follows and ends", func(t *testing.T) { subscription(t, f) })
+	t.Run("a subscriber that does not read delays nobody", func(t *testing.T) { sleeper(t, f) })
+}
+
+func empty(t *testing.T, f control.Facade) {
+	snap, err := f.Snapshot(t.Context())
+	if err != nil || snap.Connections == nil || len(snap.Connections) != 0 || snap.Endpoint == "" || snap.At.IsZero() {
+		t.Errorf("Snapshot = %+v, %v", snap, err)
+	}
+	known, err := f.Providers(t.Context())
+	if err != nil || !slices.ContainsFunc(known, func(p control.Provider) bool { return p.ID == "anthropic" }) {
+		t.Errorf("Providers = %d entries, %v; want anthropic among them", len(known), err)
+	}
+	rows, err := f.Activity(t.Context(), control.ActivityQuery{Limit: 5, FailedOnly: true})
+	if err != nil || len(rows) != 0 {
+		t.Errorf("Activity = %v, %v", rows, err)
+	}
+	if _, err := f.ResetBreakers(t.Context()); err != nil {
+		t.Errorf("ResetBreakers: %v", err)
+	}
+}
+
+func add(t *testing.T, f control.Facade, name string) control.Connection {
+	t.Helper()
+	c, err := f.AddConnection(t.Context(), control.ConnectionInput{Provider: "anthropic", Name: name, APIKey: "sk-ant-contract"})
+	if err != nil {
+		t.Fatalf("AddConnection(%s): %v", name, err)
+	}
+	t.Cleanup(func() {
+		if err := f.DeleteConnection(context.WithoutCancel(t.Context()), c.ID); err != nil && !errors.Is(err, control.ErrNotFound) {
+			t.Errorf("clean up %s: %v", name, err)
+		}
+	})
+	return c
+}
+
+func names(t *testing.T, f control.Facade) []string {
+	t.Helper()
+	snap, err := f.Snapshot(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, c := range snap.Connections {
+		out = append(out, c.Name)
+	}
+	return out
+}
+
+func connections(t *testing.T, f control.Facade) {
+	ctx := t.Context()
+	a, b, c := add(t, f, "A"), add(t, f, "B"), add(t, f, "C")
+	if a.ID == "" || a.ID == b.ID || !a.HasSecret || !a.Active || a.State != control.StateServing {
+		t.Errorf("added %+v", a)
+	}
+	if err := f.ReorderConnections(ctx, []string{c.ID, a.ID}); err != nil {
+		t.Fatal(err)
+	}
+	if got := names(t, f); !slices.Equal(got, []string{"C", "A", "B"}) {
+		t.Errorf("order %v, want C A B", got)
+	}
+	edited, err := f.EditConnection(ctx, b.ID, control.ConnectionPatch{Name: new("Bee"), Active: new(false)})
+	if err != nil || edited.Name != "Bee" || edited.Active || edited.State != control.StateOff || edited.Provider != "anthropic" {
+		t.Errorf("edited %+v, %v", edited, err)
+	}
+	same, err := f.EditConnection(ctx, b.ID, control.ConnectionPatch{})
+	if err != nil || same.Name != "Bee" {
+		t.Errorf("a patch of nothing gives %+v, %v", same, err)
+	}
+	if err := f.ClearCooldown(ctx, a.ID); err != nil {
+		t.Errorf("ClearCooldown: %v", err)
+	}
+	if err := f.DeleteConnection(ctx, a.ID); err != nil {
+		t.Fatal(err)
+	}
+	if got := names(t, f); !slices.Equal(got, []string{"C", "Bee"}) {
+		t.Errorf("after the deletion %v, want C Bee", got)
+	}
+}
+
+func refusals(t *testing.T, f control.Facade) {
+	ctx := t.Context()
+	a, b := add(t, f, "A"), add(t, f, "B")
+	for _, tc := range []struct {
+		name, field string
+		call        func() error
+	}{
+		{"unknown provider", "provider", func() error {
+			_, err := f.AddConnection(ctx, control.ConnectionInput{Provider: "nobody", Name: "N"})
+			return err
+		}},
+		{"no key", "apiKey", func() error {
+			_, err := f.AddConnection(ctx, control.ConnectionInput{Provider: "anthropic", Name: "N"})
+			return err
+		}},
+		{"name taken by a new one", "name", func() error {
+			_, err := f.AddConnection(ctx, control.ConnectionInput{Provider: "anthropic", Name: "A", APIKey: "k"})
+			return err
+		}},
+		{"name taken by an edit", "name", func() error {
+			_, err := f.EditConnection(ctx, b.ID, control.ConnectionPatch{Name: &a.Name})
+			return err
+		}},
+		{"order of an unknown", "ids", func() error { return f.ReorderConnections(ctx, []string{"nobody"}) }},
+		{"theme", "theme", func() error {
+			_, err := f.EditSettings(ctx, control.SettingsPatch{Theme: new("loud")})
+			return err
+		}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			inv, ok := errors.AsType[*control.InvalidError](tc.call())
+			if !ok {
+				t.Fatalf("got %v, want an InvalidError", tc.call())
+			}
+			if len(inv.Fields) != 1 || inv.Fields[0].Field != tc.field || inv.Fields[0].Message == "" {
+				t.Errorf("fields %+v, want one about %s", inv.Fields, tc.field)
+			}
+		})
+	}
+	if got := names(t, f); !slices.Equal(got, []string{"A", "B"}) {
+		t.Errorf("refusals changed the connections to %v", got)
+	}
+}
+
+func unknown(t *testing.T, f control.Facade) {
+	ctx := t.Context()
+	for _, id := range []string{"nobody", "no/body", "reorder", "a b%2F?x#y", ".", "..", ""} {
+		_, edit := f.EditConnection(ctx, id, control.ConnectionPatch{Active: new(true)})
+		_, test := f.TestConnection(ctx, id)
+		for call, err := range map[string]error{
+			"edit": edit, "test": test, "delete": f.DeleteConnection(ctx, id), "clear": f.ClearCooldown(ctx, id),
+		} {
+			if !errors.Is(err, control.ErrNotFound) {
+				t.Errorf("%s %q: %v, want ErrNotFound", call, id, err)
+			}
+		}
+	}
+}
+
+func settings(t *testing.T, f control.Facade) {
+	ctx := t.Context()
+	before, err := f.Settings(ctx)
+	if err != nil || before.Theme != "system" || before.AllowedOrigins == nil {
+		t.Fatalf("Settings = %+v, %v", before, err)
+	}
+	after, err := f.EditSettings(ctx, control.SettingsPatch{
+		Theme: new("dark"), Notifications: new(false), AllowedOrigins: &[]string{"http://localhost:5173"},
+	})
+	if err != nil || after.Theme != "dark" || after.Notifications || after.ActivityLimit != before.ActivityLimit {
+		t.Errorf("EditSettings = %+v, %v", after, err)
+	}
+	read, err := f.Settings(ctx)
+	if err != nil || read.Theme != "dark" || !slices.Equal(read.AllowedOrigins, []string{"http://localhost:5173"}) {
+		t.Errorf("Settings = %+v, %v", read, err)
+	}
+	back := control.SettingsPatch{Theme: &before.Theme, Notifications: &before.Notifications, AllowedOrigins: &before.AllowedOrigins}
+	if _, err := f.EditSettings(ctx, back); err != nil {
+		t.Error(err)
+	}
+	if _, err := f.EditSettings(ctx, control.SettingsPatch{}); err != nil {
+		t.Errorf("a patch of nothing: %v", err)
+	}
+}
+
+func absent(t *testing.T, f control.Facade) {
+	ctx := t.Context()
+	if err := f.ShowWindow(ctx, "overview"); !errors.Is(err, control.ErrNoDesktop) {
+		t.Errorf("ShowWindow: %v, want ErrNoDesktop", err)
+	}
+	if _, err := f.Demo(ctx); !errors.Is(err, control.ErrNotFound) {
+		t.Errorf("Demo: %v, want ErrNotFound", err)
+	}
+	if _, err := f.EditDemo(ctx, control.DemoPatch{Speed: new(2.0)}); !errors.Is(err, control.ErrNotFound) {
+		t.Errorf("EditDemo: %v, want ErrNotFound", err)
+	}
+}
+
+// await reads events until one fits.
+func await(t *testing.T, events <-chan control.Event, fits func(control.Event) bool) {
+	t.Helper()
+	limit := time.NewTimer(patience)
+	defer limit.Stop()
+	for {
+		select {
+		case ev, ok := <-events:
+			if !ok {
+				t.Fatal("the stream ended")
+			}
+			if fits(ev) {
+				return
+			}
+		case <-limit.C:
+			t.Fatal("the event did not come")
+		}
+	}
+}
+
+func paused(want bool) func(control.Event) bool {
+	return func(ev control.Event) bool { return ev.Snapshot != nil && ev.Snapshot.Paused == want }
+}
+
+func subscription(t *testing.T, f control.Facade) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	events, err := f.Subscribe(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := true
+	await(t, events, func(ev control.Event) bool {
+		if first && (ev.Type != control.EventSnapshot || ev.Snapshot == nil || ev.Snapshot.Endpoint == "") {
+			t.Fatalf("first event %+v, want a snapshot", ev)
+		}
+		first = false
+		return true
+	})
+	for _, on := range []bool{true, false} {
+		if err := f.SetPaused(t.Context(), on); err != nil {
+			t.Fatal(err)
+		}
+		await(t, events, paused(on))
+	}
+	cancel()
+	limit := time.NewTimer(patience)
+	defer limit.Stop()
+	for {
+		select {
+		case _, ok := <-events:
+			if !ok {
+				return
+			}
+		case <-limit.C:
+			t.Fatal("the stream did not end with its context")
+		}
+	}
+}
+
+func sleeper(t *testing.T, f control.Facade) {
+	asleep, err := f.Subscribe(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	awake, err := f.Subscribe(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 5 {
+		for _, on := range []bool{true, false} {
+			if err := f.SetPaused(t.Context(), on); err != nil {
+				t.Fatal(err)
+			}
+			await(t, awake, paused(on))
+		}
+	}
+	c := add(t, f, "last")
+	await(t, asleep, func(ev control.Event) bool {
+		return ev.Snapshot != nil && len(ev.Snapshot.Connections) == 1 && ev.Snapshot.Connections[0].ID == c.ID
+	})
+}

@@ -1,0 +1,246 @@
+package facadetest
+
+import (
+	"context"
+	"slices"
+
+	"breakwater/proxy/control"
+)
+
+// SetPaused pauses or resumes.
+func (f *Fake) SetPaused(ctx context.Context, paused bool) error {
+	err := f.enter(ctx, "SetPaused")
+	defer f.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	f.snap.Paused, f.snap.Health = paused, control.HealthWell
+	if paused {
+		f.snap.Health = control.HealthDown
+	}
+	f.publishSnapshot()
+	return nil
+}
+
+// Activity returns the rows that the query selects.
+func (f *Fake) Activity(ctx context.Context, q control.ActivityQuery) ([]control.Activity, error) {
+	err := f.enter(ctx, "Activity")
+	defer f.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	limit := q.Limit
+	if limit == 0 {
+		limit = 100
+	}
+	var out []control.Activity
+	for _, a := range f.activity {
+		tried := slices.ContainsFunc(a.Trace, func(s control.Step) bool { return s.ConnectionID == q.ConnectionID })
+		switch {
+		case q.Before > 0 && a.ID >= q.Before:
+		case q.ConnectionID != "" && !tried:
+		case q.FailedOnly && a.Result == "answered" && !a.FailedOver:
+		case len(out) < limit:
+			out = append(out, a)
+		}
+	}
+	return out, nil
+}
+
+// Settings returns the settings.
+func (f *Fake) Settings(ctx context.Context) (control.Settings, error) {
+	err := f.enter(ctx, "Settings")
+	defer f.mu.Unlock()
+	return f.settings, err
+}
+
+// EditSettings changes the settings.
+func (f *Fake) EditSettings(ctx context.Context, p control.SettingsPatch) (control.Settings, error) {
+	err := f.enter(ctx, "EditSettings")
+	defer f.mu.Unlock()
+	if err != nil {
+		return control.Settings{}, err
+	}
+	if p.Theme != nil && !slices.Contains([]string{"system", "light", "dark"}, *p.Theme) {
+		return control.Settings{}, control.Invalid("theme", "system, light or dark")
+	}
+	set(&f.settings.Notifications, p.Notifications)
+	set(&f.settings.Theme, p.Theme)
+	set(&f.settings.Language, p.Language)
+	set(&f.settings.RequireAPIKey, p.RequireAPIKey)
+	set(&f.settings.ClientProfile, p.ClientProfile)
+	set(&f.settings.AllowedOrigins, p.AllowedOrigins)
+	set(&f.settings.ActivityLimit, p.ActivityLimit)
+	return f.settings, nil
+}
+
+// ShowWindow publishes a show event when a desktop is attached.
+func (f *Fake) ShowWindow(ctx context.Context, page string) error {
+	err := f.enter(ctx, "ShowWindow")
+	f.mu.Unlock()
+	switch {
+	case err != nil:
+		return err
+	case !f.Desktop:
+		return control.ErrNoDesktop
+	}
+	f.Publish(control.Event{Type: control.EventShow, Page: page})
+	return nil
+}
+
+// Quit does nothing but count as a call.
+func (f *Fake) Quit(ctx context.Context) error {
+	err := f.enter(ctx, "Quit")
+	f.mu.Unlock()
+	return err
+}
+
+// Demo returns the panel.
+func (f *Fake) Demo(ctx context.Context) (control.Demo, error) {
+	return f.EditDemo(ctx, control.DemoPatch{})
+}
+
+// EditDemo changes the panel.
+func (f *Fake) EditDemo(ctx context.Context, p control.DemoPatch) (control.Demo, error) {
+	err := f.enter(ctx, "EditDemo")
+	defer f.mu.Unlock()
+	switch {
+	case err != nil:
+		return control.Demo{}, err
+	case f.Panel == nil:
+		return control.Demo{}, control.ErrNotFound
+	case p.Speed != nil && *p.Speed <= 0:
+		return control.Demo{}, control.Invalid("speed", "more than 0")
+	}
+	set(&f.Panel.Speed, p.Speed)
+	for _, fault := range p.Faults {
+		i := slices.IndexFunc(f.Panel.Faults, func(o control.Fault) bool { return o.ConnectionID == fault.ConnectionID })
+		if i < 0 {
+			return control.Demo{}, control.Invalid("faults", "no such connection")
+		}
+		f.Panel.Faults[i] = fault
+	}
+	d := *f.Panel
+	d.Faults = slices.Clone(d.Faults)
+	return d, nil
+}
+
+// subscriber keeps the newest snapshot and all other events.
+type subscriber struct {
+	wake     chan struct{}
+	end      chan struct{}
+	snapshot *control.Snapshot
+	others   []control.Event
+}
+
+// Subscribe returns a stream that begins with a snapshot.
+func (f *Fake) Subscribe(ctx context.Context) (<-chan control.Event, error) {
+	err := f.enter(ctx, "Subscribe")
+	defer f.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	first := f.copy()
+	s := &subscriber{wake: make(chan struct{}, 1), end: make(chan struct{}), snapshot: &first}
+	s.wake <- struct{}{}
+	f.subs[s] = struct{}{}
+	f.changed.Broadcast()
+	out := make(chan control.Event)
+	go f.feed(ctx, s, out)
+	return out, nil
+}
+
+func (f *Fake) feed(ctx context.Context, s *subscriber, out chan<- control.Event) {
+	defer close(out)
+	defer f.drop(s)
+	for {
+		ev, ok := f.next(s)
+		if !ok {
+			select {
+			case <-s.wake:
+				continue
+			case <-s.end:
+				return
+			case <-ctx.Done():
+				return
+			}
+		}
+		select {
+		case out <- ev:
+		case <-s.end:
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (f *Fake) next(s *subscriber) (control.Event, bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if s.snapshot != nil {
+		ev := control.Event{Type: control.EventSnapshot, Snapshot: s.snapshot}
+		s.snapshot = nil
+		return ev, true
+	}
+	if len(s.others) == 0 {
+		return control.Event{}, false
+	}
+	ev := s.others[0]
+	s.others = s.others[1:]
+	return ev, true
+}
+
+func (f *Fake) drop(s *subscriber) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.subs, s)
+	f.changed.Broadcast()
+}
+
+// EndStreams closes every subscription, as a facade that shuts down does.
+func (f *Fake) EndStreams() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for s := range f.subs {
+		delete(f.subs, s)
+		close(s.end)
+	}
+}
+
+// WaitSubscribers returns when there are exactly n subscribers.
+func (f *Fake) WaitSubscribers(n int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for len(f.subs) != n {
+		f.changed.Wait()
+	}
+}
+
+// Publish hands an event that is no snapshot to every subscriber.
+func (f *Fake) Publish(ev control.Event) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for s := range f.subs {
+		s.others = append(s.others, ev)
+		s.poke()
+	}
+}
+
+func (f *Fake) publishSnapshot() {
+	if len(f.subs) == 0 {
+		return
+	}
+	snap := f.copy()
+	for s := range f.subs {
+		s.snapshot = &snap
+		s.poke()
+	}
+}
+
+func (s *subscriber) poke() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
