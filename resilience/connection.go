@@ -7,6 +7,7 @@ import (
 
 	"breakwater/resilience/breaker"
 	"breakwater/resilience/cooldown"
+	"breakwater/resilience/lockout"
 	"breakwater/resilience/outcome"
 	"breakwater/resilience/settings"
 )
@@ -20,6 +21,9 @@ type Connection struct {
 	Active         bool                 // the user's switch
 	DisableCooling bool                 // guide §2: never cooled; terminal states still apply
 	PerModelQuota  bool                 // quotas are counted per model (sheet §4.5)
+	// EgressShared marks a provider whose quota belongs to the outgoing
+	// address (guide §7): siblings behind the same address cool together.
+	EgressShared bool
 }
 
 // Conn is the engine's handle of one connection; candidates carry it, so that
@@ -31,6 +35,10 @@ type Conn struct {
 	// cfg and seen are replaced whole, so that planning takes no lock.
 	cfg  atomic.Pointer[connConfig]
 	seen atomic.Pointer[seen]
+	view atomic.Pointer[lockout.View]
+	// locked tells that locks hold something a success may lift.
+	locked atomic.Bool
+	egress atomic.Pointer[egress]
 	// recent tells that counted or pace hold something a success must clear.
 	recent atomic.Bool
 
@@ -39,6 +47,7 @@ type Conn struct {
 	version uint64       // of state: a success clears only what it has seen
 	counted breaker.Once // the 5 s dedup of breaker failures
 	pace    cooldown.Pace
+	locks   lockout.Set
 }
 
 // connConfig is the configuration with what follows from the settings.
@@ -46,6 +55,7 @@ type connConfig struct {
 	Connection
 	removed bool
 	rules   cooldown.Rules
+	lock    lockout.Rules
 }
 
 // seen is the part of the state that decisions read.

@@ -9,6 +9,7 @@ import (
 	"breakwater/resilience/breaker"
 	"breakwater/resilience/clock"
 	"breakwater/resilience/cooldown"
+	"breakwater/resilience/lockout"
 	"breakwater/resilience/outcome"
 	"breakwater/resilience/settings"
 )
@@ -111,7 +112,7 @@ func (e *Engine) Upsert(c Connection) *Conn {
 	}
 	p := e.provider(c.Provider, c.Profile)
 	p.conns++
-	conn := &Conn{id: c.ID, provider: p, state: cooldown.New()}
+	conn := &Conn{id: c.ID, provider: p, state: cooldown.New(), locks: lockout.NewSet(c.Provider)}
 	conn.publish()
 	conn.cfg.Store(e.connConfig(c))
 	e.conns[c.ID] = conn
@@ -205,12 +206,23 @@ func (e *Engine) configure(p *provider) {
 
 func (e *Engine) connConfig(c Connection) *connConfig {
 	s := &e.cfg.Load().settings
-	return &connConfig{Connection: c, rules: cooldown.Rules{
-		DisableCooling: c.DisableCooling,
-		OAuth:          c.Profile == settings.OAuth,
-		Base:           s.Profile(c.Profile).BaseCooldown,
-		StallCools:     s.StreamStallCooldown.Enabled,
-	}}
+	profile := s.Profile(c.Profile)
+	ml := &s.ModelLockout
+	return &connConfig{
+		Connection: c,
+		rules: cooldown.Rules{
+			DisableCooling: c.DisableCooling,
+			OAuth:          c.Profile == settings.OAuth,
+			Base:           profile.BaseCooldown,
+			StallCools:     s.StreamStallCooldown.Enabled,
+		},
+		lock: lockout.Rules{ // ruling 50: base, maximum and steps of the setting
+			Base:  time.Duration(ml.BaseCooldownMs) * time.Millisecond,
+			Max:   time.Duration(ml.MaxCooldownMs) * time.Millisecond,
+			Steps: int(ml.MaxBackoffSteps), HasSteps: true,
+			Flat: !ml.UseExponentialBackoff, ResetAfter: profile.ResetTimeout,
+		},
+	}
 }
 
 // Restore puts stored states back, after all Upserts, at start. Rows of unknown

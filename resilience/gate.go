@@ -4,7 +4,8 @@ import (
 	"time"
 
 	"breakwater/resilience/breaker"
-	"breakwater/resilience/cooldown"
+	"breakwater/resilience/clock"
+	"breakwater/resilience/lockout"
 	"breakwater/resilience/outcome"
 )
 
@@ -71,6 +72,11 @@ func (e *Engine) check(now time.Time, cfg *config, cand Candidate) hindrance {
 			h.add(SkipProviderCooldown, until)
 		}
 	}
+	if v := c.view.Load(); v != nil {
+		if until := c.lockedUntil(now, v, cand.Model); !until.IsZero() {
+			h.add(SkipModelLocked, until)
+		}
+	}
 	return h
 }
 
@@ -95,7 +101,7 @@ func (c *Conn) terminal(now time.Time, t outcome.Terminal) hindrance {
 
 // cooling returns the end of the cooldown, clamped when the clock was set back.
 func (c *Conn) cooling(now time.Time, s *seen) time.Time {
-	if !cooldown.Stepped(now, s.until, s.span) {
+	if !clock.Stepped(now, s.until, s.span) {
 		return s.until
 	}
 	c.mu.Lock()
@@ -124,4 +130,18 @@ func (p *provider) cooling(now time.Time) time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.window.Cooling(now)
+}
+
+// lockedUntil returns the end of the model's lock, clamped when the clock was
+// set back.
+func (c *Conn) lockedUntil(now time.Time, v *lockout.View, model string) time.Time {
+	until, stepped := v.Until(now, model)
+	if !stepped {
+		return until
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.publishLocks(now)
+	until, _ = c.view.Load().Until(now, model)
+	return until
 }

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"breakwater/resilience/breaker"
+	"breakwater/resilience/clock"
 	"breakwater/resilience/cooldown"
 	"breakwater/resilience/outcome"
 )
@@ -17,6 +18,9 @@ func (a *Attempt) succeed(now time.Time) Effect {
 	}
 	if c.recent.Load() {
 		c.forgetRecent()
+	}
+	if c.locked.Load() {
+		c.unlock(a.e, now, a.target.Model)
 	}
 	if a.e.cfg.Load().gate {
 		c.provider.succeed()
@@ -42,7 +46,7 @@ func (c *Conn) cleanse(e *Engine, now time.Time, version uint64) {
 func (c *Conn) cleared(e *Engine, now time.Time, from, why string) {
 	c.changed(e)
 	e.out.change(Change{
-		At: wall(now), Kind: ChangeCleared, Provider: c.provider.name, Connection: c.id,
+		At: clock.Wall(now), Kind: ChangeCleared, Provider: c.provider.name, Connection: c.id,
 		From: from, To: c.state.Status, Reason: why,
 	})
 }
@@ -66,10 +70,18 @@ func (p *provider) succeed() {
 // window gate and with the provider's breaker.
 func (a *Attempt) fail(now time.Time, o outcome.Outcome) Effect {
 	var effect Effect
-	if o.Scope == outcome.ScopeRequest || o.Scope == outcome.ScopeLocal {
+	switch c := a.target.Conn; a.reach(o) {
+	case outcome.ScopeRequest, outcome.ScopeLocal:
 		a.returnRetry() // nobody upstream is to blame
-	} else {
-		effect = a.target.Conn.fail(a, now, o)
+	case outcome.ScopeModel:
+		a.returnRetry()
+		effect = c.failModel(a, now, o)
+		a.pace(now, o)
+	default:
+		var cooled bool
+		if effect, cooled = c.fail(a, now, o); cooled && o.Scope == outcome.ScopeEgress {
+			a.e.spread(c, now, o)
+		}
 		a.pace(now, o)
 	}
 	effect.Counted = a.count(now, o)
@@ -78,24 +90,29 @@ func (a *Attempt) fail(now time.Time, o outcome.Outcome) Effect {
 }
 
 // fail marks the connection unavailable, in the order of sheet §3.11.
-func (c *Conn) fail(a *Attempt, now time.Time, o outcome.Outcome) Effect {
+// cooled tells that a new cooldown began.
+func (c *Conn) fail(a *Attempt, now time.Time, o outcome.Outcome) (effect Effect, cooled bool) {
 	e := a.e
 	rules := c.cfg.Load().rules
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	from := c.state.Status
+	if o.Reason == outcome.ReasonRequestRejected { // no model is known (ruling 13)
+		o.Cooldown, _ = c.locks.Reject(now, "")
+		c.locked.Store(true)
+	}
 	r := c.state.Fail(now, o, rules, a.retry && c.state.HoldsRetry(a.lease))
 	if r.Written {
 		c.changed(e)
 	}
 	c.announce(e, now, o, from, r)
-	return Effect{Until: r.Until, Cooldown: r.Cooldown, Terminal: r.Terminal}
+	return Effect{Until: r.Until, Cooldown: r.Cooldown, Terminal: r.Terminal}, r.Cooled
 }
 
 // announce queues the change that a failure made. The caller holds c.mu.
 func (c *Conn) announce(e *Engine, now time.Time, o outcome.Outcome, from string, r cooldown.Effect) {
 	change := Change{
-		At: wall(now), Provider: c.provider.name, Connection: c.id,
+		At: clock.Wall(now), Provider: c.provider.name, Connection: c.id,
 		From: from, To: c.state.Status, Until: r.Until, Reason: string(o.Reason),
 	}
 	switch {
@@ -171,6 +188,3 @@ func (p *provider) firstNetwork(now time.Time) bool {
 	defer p.mu.Unlock()
 	return p.network.Allow(now, breaker.NetworkDedup)
 }
-
-// wall drops the monotonic reading and the zone of a time that is shown.
-func wall(t time.Time) time.Time { return t.Round(0).UTC() }

@@ -1,8 +1,6 @@
 package resilience
 
 import (
-	"time"
-
 	"breakwater/resilience/cooldown"
 	"breakwater/resilience/outcome"
 )
@@ -44,12 +42,12 @@ func (e *Engine) clear(id string, force bool, why string) ClearResult {
 	}
 	defer e.out.flush()
 	now := e.clock.Now()
+	r := ClearResult{Found: true, Lockouts: c.clearLocks(e, now, "", why)}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.counted.Reset()
 	c.pace = cooldown.Pace{}
 	c.recent.Store(false)
-	r := ClearResult{Found: true}
 	from := c.state.Status
 	if c.state.Clear(force) {
 		r.Cleared = true
@@ -63,6 +61,10 @@ func (e *Engine) clear(id string, force bool, why string) ClearResult {
 // cooldowns stay (ruling 31). It returns how many breakers there were.
 func (e *Engine) ResetBreakers() int {
 	n := e.resetBreakers()
+	now := e.clock.Now()
+	for _, c := range e.allConns() {
+		c.clearLocks(e, now, "", "reset")
+	}
 	e.out.flush()
 	return n
 }
@@ -72,20 +74,8 @@ func (e *Engine) resetBreakers() int {
 	all := e.allProviders()
 	for _, p := range all {
 		p.breaker.Reset(now)
-		p.mu.Lock()
-		p.window.Succeed()
-		p.mu.Unlock()
+		p.succeed()
 	}
 	e.out.save(func(s Store) { s.DeleteBreakers() })
 	return len(all)
-}
-
-// Lockout is one active model lockout, for views.
-type Lockout struct {
-	Provider     string
-	Connection   string
-	Model        string
-	Reason       string
-	Until        time.Time
-	FailureCount int
 }

@@ -77,6 +77,7 @@ func (e *Engine) ConnectionStatus(c *Conn) Status {
 	if cfg.gate {
 		gated = later(c.provider.cooling(now), c.pace.Cooling(now, cfg.pace))
 	}
+	st.Lockouts = c.lockouts(now)
 	st.State, st.Until = c.effective(now, verdict, st, gated)
 	return st
 }
@@ -94,6 +95,8 @@ func (c *Conn) effective(now time.Time, v breaker.Verdict, st Status, gated time
 		return StateProbing, v.Until
 	case !st.RateLimitedUntil.IsZero() || !gated.IsZero():
 		return StateCooling, later(st.RateLimitedUntil, gated)
+	case len(st.Lockouts) > 0: // the next one to end
+		return StateModelLocked, st.Lockouts[len(st.Lockouts)-1].Until
 	case v.State == breaker.Degraded:
 		return StateDegraded, time.Time{}
 	default:

@@ -8,15 +8,12 @@ import (
 	"sync/atomic"
 	"time"
 
+	"breakwater/resilience/clock"
 	"breakwater/resilience/outcome"
 )
 
 // historySize is how many transitions a breaker remembers (sheet §1.2).
 const historySize = 20
-
-// slew is how far the wall clock may be corrected backwards before a moment
-// that lies ahead is taken for the trace of a clock step (ruling 37).
-const slew = time.Second
 
 // Breaker guards one provider (guide §1). There is no timer behind it: every
 // read moves an expired state on. It is safe for concurrent use.
@@ -146,9 +143,7 @@ func (b *Breaker) Restore(now time.Time, s Saved) {
 // refresh is the lazy recovery: whatever time alone has changed happens here,
 // before anything else is decided.
 func (b *Breaker) refresh(now time.Time) {
-	if b.lastFailure.After(now.Add(slew)) {
-		b.lastFailure = wall(now) // the clock was set back
-	}
+	b.lastFailure = clock.Past(now, b.lastFailure)
 	switch b.state {
 	case Open:
 		if b.lastFailure.IsZero() || now.Sub(b.lastFailure) >= b.cooldown() {
@@ -217,7 +212,7 @@ func times(d time.Duration, n int) time.Duration {
 // to moves to a state, writes the history and makes every probe that is out
 // stale.
 func (b *Breaker) to(now time.Time, s State, reason string) {
-	t := Transition{From: b.state, To: s, At: wall(now), FailureCount: b.failures, Reason: reason}
+	t := Transition{From: b.state, To: s, At: clock.Wall(now), FailureCount: b.failures, Reason: reason}
 	b.state = s
 	if s == Open {
 		t.Until = b.lastFailure.Add(b.cooldown())
@@ -273,8 +268,5 @@ func known(k outcome.Kind) outcome.Kind {
 		return outcome.KindNone
 	}
 }
-
-// wall drops the monotonic reading: "until" deadlines are wall time (ruling 37).
-func wall(t time.Time) time.Time { return t.Round(0).UTC() }
 
 func elevated(n, of int) string { return fmt.Sprintf("elevated-failures (%d/%d)", n, of) }

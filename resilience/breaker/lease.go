@@ -1,6 +1,10 @@
 package breaker
 
-import "time"
+import (
+	"time"
+
+	"breakwater/resilience/clock"
+)
 
 // Permit is what an admitted attempt carries until it reports. The zero permit
 // is that of ordinary traffic.
@@ -75,5 +79,5 @@ func (l *lease) expire(now time.Time, o Options) {
 
 // end is when the probe that is out loses its lease.
 func (l *lease) end(now time.Time, reset time.Duration) time.Time {
-	return wall(now.Add(max(0, reset-now.Sub(l.startedAt))))
+	return clock.Wall(now.Add(max(0, reset-now.Sub(l.startedAt))))
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"breakwater/resilience/clock"
 	"breakwater/resilience/outcome"
 )
 
@@ -60,7 +61,7 @@ func (b *Breaker) fail(now time.Time, kind outcome.Kind) bool {
 		b.changed(b.same(now)) // counters only: the hold is never extended
 		return true
 	}
-	b.lastFailure, b.lastKind = wall(now), kind
+	b.lastFailure, b.lastKind = clock.Wall(now), kind
 	from := b.state
 	if from == HalfOpen {
 		b.cycles++
@@ -125,5 +126,5 @@ func (b *Breaker) succeed(now time.Time) bool {
 
 // same is the note of a change that leaves the state as it is.
 func (b *Breaker) same(now time.Time) Transition {
-	return Transition{From: b.state, To: b.state, At: wall(now), FailureCount: b.failures}
+	return Transition{From: b.state, To: b.state, At: clock.Wall(now), FailureCount: b.failures}
 }

@@ -5,6 +5,7 @@ package cooldown
 import (
 	"time"
 
+	"breakwater/resilience/clock"
 	"breakwater/resilience/outcome"
 )
 
@@ -16,10 +17,6 @@ const (
 
 // MaxStated is the ceiling of every deadline, stated or stored (rulings 9, 10).
 const MaxStated = 30 * 24 * time.Hour
-
-// slew is how far the wall clock may be corrected backwards before a deadline
-// that lies too far ahead is taken for the trace of a clock step (ruling 37).
-const slew = time.Second
 
 // State is what is remembered of one connection (guide §2, "Campos por
 // conexión"). It is a value machine: the owner serialises the calls.
@@ -91,16 +88,10 @@ func (s *State) Cooling(now time.Time) time.Time {
 	return s.Until
 }
 
-// Stepped reports that the deadline lies further ahead than it ever did: the
-// clock was set back, and Anchor must be called.
-func Stepped(now, until time.Time, span time.Duration) bool {
-	return until.Sub(now) > span+slew
-}
-
 // Anchor brings a deadline that a clock step has pushed away back to its span.
 func (s *State) Anchor(now time.Time) {
-	if Stepped(now, s.Until, s.Span) {
-		s.Until = wall(now.Add(s.Span))
+	if clock.Stepped(now, s.Until, s.Span) {
+		s.Until = clock.Wall(now.Add(s.Span))
 	}
 }
 
@@ -145,10 +136,25 @@ func (s *State) Fail(now time.Time, o outcome.Outcome, r Rules, retry bool) Effe
 	return Effect{Until: s.Until, Cooldown: s.Span, Written: true, Cooled: true}
 }
 
+// Note records an error that is a model's: the connection stays as it is.
+func (s *State) Note(now time.Time, o outcome.Outcome) {
+	if s.Terminal() == outcome.NotTerminal && s.Cooling(now).IsZero() {
+		s.record(now, o)
+	}
+}
+
+// AuthFailures returns how many 401s in a row the next one would continue.
+func (s *State) AuthFailures(now time.Time) int {
+	if now.After(s.streak.until.Add(streakMax)) {
+		return 0
+	}
+	return s.streak.n
+}
+
 // cool sets the deadline. A longer one is never shortened.
 func (s *State) cool(now time.Time, wait time.Duration) {
 	wait = min(wait, MaxStated)
-	if until := wall(now.Add(wait)); until.After(s.Until) {
+	if until := clock.Wall(now.Add(wait)); until.After(s.Until) {
 		s.Until, s.Span = until, wait
 	}
 }
@@ -157,7 +163,7 @@ func (s *State) cool(now time.Time, wait time.Duration) {
 // address (sheet §3.11, step 12): a terminal state and a longer cooldown stay,
 // the backoff level is not touched.
 func (s *State) Extend(now time.Time, o outcome.Outcome, wait time.Duration, r Rules) Effect {
-	if s.Terminal() != outcome.NotTerminal || r.DisableCooling || !wall(now.Add(min(wait, MaxStated))).After(s.Cooling(now)) {
+	if s.Terminal() != outcome.NotTerminal || r.DisableCooling || !clock.Wall(now.Add(min(wait, MaxStated))).After(s.Cooling(now)) {
 		return Effect{}
 	}
 	s.record(now, o)
@@ -191,7 +197,7 @@ func (s *State) clear() bool {
 
 // record writes the error fields.
 func (s *State) record(now time.Time, o outcome.Outcome) {
-	s.ErrorCode, s.ErrorType, s.Reason, s.ErrorAt = o.Status, o.ErrorType, o.Reason, wall(now)
+	s.ErrorCode, s.ErrorType, s.Reason, s.ErrorAt = o.Status, o.ErrorType, o.Reason, clock.Wall(now)
 	s.Source, s.RawHint = source(o), o.RawHint
 	if o.Reason == outcome.ReasonStreamStall {
 		s.ErrorType = "server_error"
@@ -215,7 +221,7 @@ func Restore(now time.Time, s State) State {
 	if s.Status != Unavailable && s.Terminal() == outcome.NotTerminal {
 		s.Status = Active
 	}
-	if limit := wall(now.Add(MaxStated)); s.Until.After(limit) {
+	if limit := clock.Wall(now.Add(MaxStated)); s.Until.After(limit) {
 		s.Until = limit
 	}
 	if s.Terminal() != outcome.NotTerminal {
@@ -229,6 +235,3 @@ func Restore(now time.Time, s State) State {
 	s.streak, s.retry = streak{}, retryLease{}
 	return s
 }
-
-// wall drops the monotonic reading: "until" deadlines are wall time (ruling 37).
-func wall(t time.Time) time.Time { return t.Round(0).UTC() }

@@ -3,6 +3,7 @@ package cooldown
 import (
 	"time"
 
+	"breakwater/resilience/clock"
 	"breakwater/resilience/outcome"
 	"breakwater/resilience/settings"
 )
@@ -32,16 +33,14 @@ func (s *State) RetryDue(now time.Time) time.Time {
 		return time.Time{}
 	}
 	wait := expiredRetryBase << s.Retries
-	if s.RetryAt.After(now.Add(slew)) {
-		s.RetryAt = wall(now) // the clock was set back
-	}
+	s.RetryAt = clock.Past(now, s.RetryAt)
 	due := s.RetryAt.Add(wait)
 	if s.retry.out {
 		if since := s.retry.since; since.After(now) {
 			s.retry.since = now
 		}
 		if left := retryLeaseTime - now.Sub(s.retry.since); left > 0 {
-			return wall(now.Add(left))
+			return clock.Wall(now.Add(left))
 		}
 		s.retry = retryLease{generation: s.retry.generation + 1}
 	}
@@ -77,7 +76,7 @@ func (s *State) fall(now time.Time, t outcome.Terminal) {
 	s.Until, s.Span = time.Time{}, 0
 	s.Retries, s.RetryAt = 0, time.Time{}
 	if t == outcome.Expired {
-		s.RetryAt = wall(now)
+		s.RetryAt = clock.Wall(now)
 	}
 	s.retry = retryLease{generation: s.retry.generation + 1}
 }
@@ -96,7 +95,7 @@ func (s *State) failRetry(now time.Time, o outcome.Outcome) Effect {
 		s.Retries++
 	case outcome.NotTerminal:
 	}
-	s.RetryAt = wall(now)
+	s.RetryAt = clock.Wall(now)
 	return Effect{Terminal: outcome.Expired, Written: true}
 }
 
@@ -115,13 +114,11 @@ const (
 // unauthorized returns the cooldown of a 401 that is not terminal: a token
 // about to be refreshed, which a short and growing wait outlives.
 func (s *State) unauthorized(now time.Time, o outcome.Outcome, r Rules) time.Duration {
-	if o.Status != 401 || !r.OAuth || r.DisableCooling || o.Cooldown > 0 || o.ErrorType == "model_not_found" {
+	if o.Status != 401 || !r.OAuth || r.DisableCooling || o.UsedHint || o.HintSource == "rule" || o.ErrorType == "model_not_found" {
 		return 0
 	}
-	if now.After(s.streak.until.Add(streakMax)) {
-		s.streak.n = 0
-	}
-	wait := settings.Backoff(r.Base, min(s.streak.n, streakSteps), streakMax)
-	s.streak = streak{n: s.streak.n + 1, until: wall(now.Add(wait))}
+	n := s.AuthFailures(now)
+	wait := settings.Backoff(r.Base, min(n, streakSteps), streakMax)
+	s.streak = streak{n: n + 1, until: clock.Wall(now.Add(wait))}
 	return wait
 }

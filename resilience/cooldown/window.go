@@ -3,6 +3,7 @@ package cooldown
 import (
 	"time"
 
+	"breakwater/resilience/clock"
 	"breakwater/resilience/settings"
 )
 
@@ -39,7 +40,7 @@ func (w *Window) Fail(now time.Time, r WindowRules) (until time.Time, tripped bo
 	}
 	w.failures = w.failures[:0]
 	w.span = r.Cooldown
-	w.until = wall(now.Add(r.Cooldown))
+	w.until = clock.Wall(now.Add(r.Cooldown))
 	return w.until, true
 }
 
@@ -57,8 +58,8 @@ func (w *Window) Cooling(now time.Time) time.Time {
 	if w.until.IsZero() || !w.until.After(now) {
 		return time.Time{}
 	}
-	if Stepped(now, w.until, w.span) {
-		w.until = wall(now.Add(w.span))
+	if clock.Stepped(now, w.until, w.span) {
+		w.until = clock.Wall(now.Add(w.span))
 	}
 	return w.until
 }
@@ -92,7 +93,7 @@ const paceRetention = 30 * time.Minute
 // Fail records a failure.
 func (p *Pace) Fail(now time.Time) {
 	p.n++
-	p.last = wall(now)
+	p.last = clock.Wall(now)
 }
 
 // Cooling returns the end of the cooldown, or the zero time.
@@ -100,9 +101,7 @@ func (p *Pace) Cooling(now time.Time, r PaceRules) time.Time {
 	if p.n == 0 {
 		return time.Time{}
 	}
-	if p.last.After(now.Add(slew)) {
-		p.last = wall(now) // the clock was set back
-	}
+	p.last = clock.Past(now, p.last)
 	until := p.last.Add(settings.Backoff(r.Min, min(p.n-1, paceSteps), r.Max))
 	if !until.After(now) {
 		return time.Time{}

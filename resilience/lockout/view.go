@@ -1,0 +1,48 @@
+package lockout
+
+import (
+	"time"
+
+	"breakwater/resilience/clock"
+)
+
+// View is the part of a set that decisions read. It does not change, so it
+// needs no lock.
+type View struct {
+	provider string
+	locks    []Lock
+}
+
+// View returns the present locks, or nil when there are none.
+func (s *Set) View(now time.Time) *View {
+	locks := s.Active(now)
+	if len(locks) == 0 {
+		return nil
+	}
+	return &View{provider: s.provider, locks: locks}
+}
+
+// Until returns when the last lock of the model ends, or the zero time. stepped
+// tells that a lock lies further ahead than it ever did: the clock was set
+// back, and the view must be taken anew.
+func (v *View) Until(now time.Time, model string) (until time.Time, stepped bool) {
+	if v == nil {
+		return time.Time{}, false
+	}
+	family := QuotaModel(v.provider, model)
+	for i := range v.locks {
+		l := &v.locks[i]
+		if !l.Until.After(now) {
+			break // the longest come first
+		}
+		if l.key.hits(model, family) {
+			return l.Until, clock.Stepped(now, l.Until, l.span)
+		}
+	}
+	return time.Time{}, false
+}
+
+// Any reports whether any lock still holds.
+func (v *View) Any(now time.Time) bool {
+	return v != nil && v.locks[0].Until.After(now)
+}
