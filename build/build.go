@@ -47,7 +47,7 @@ func fill(commit, date string, facts map[string]string) (string, string) {
 	return commit, date
 }
 
-// String returns the one line that `breakwater --version` prints.
+// String returns the one line that `breakwater version` prints.
 func String() string { return describe(Version, Commit, Date) }
 
 func describe(version, commit, date string) string {

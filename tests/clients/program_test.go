@@ -71,7 +71,7 @@ func (p *program) base() string { return "http://127.0.0.1:" + strconv.Itoa(p.po
 
 // command is the program with these arguments, in an environment of its own.
 func (p *program) command(ctx context.Context, args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, p.bin, append(args, "--data-dir", p.data, "--port", strconv.Itoa(p.port))...)
+	cmd := exec.CommandContext(ctx, p.bin, append(args, "--data-dir", p.data)...)
 	cmd.Dir = p.home
 	cmd.Env = []string{"HOME=" + p.home, "PATH=/usr/bin:/bin", "LANG=C.UTF-8", "BREAKWATER_SECRETS=file"}
 	return cmd
@@ -82,7 +82,7 @@ func (p *program) start(t *testing.T) {
 	if p.log == nil {
 		p.log = &bytes.Buffer{}
 	}
-	p.cmd = p.command(context.WithoutCancel(t.Context()), "--demo", "--headless")
+	p.cmd = p.command(context.WithoutCancel(t.Context()), "--demo", "--headless", "--port", strconv.Itoa(p.port))
 	p.cmd.Stdout, p.cmd.Stderr = p.log, p.log
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
