@@ -196,6 +196,9 @@ func (s *Service) Paused() bool { return s.paused.Load() }
 // Config returns the product's settings as they are now.
 func (s *Service) Config() Settings { return *s.settings.Load() }
 
+// Now returns the core's time.
+func (s *Service) Now() time.Time { return s.cfg.Clock.Now() }
+
 // real converts a time of the core to real time.
 func (s *Service) real(t time.Time) time.Time {
 	if s.cfg.Real == nil || t.IsZero() {

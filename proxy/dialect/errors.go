@@ -3,6 +3,8 @@ package dialect
 import (
 	"bytes"
 	"encoding/json"
+
+	"github.com/tidwall/gjson"
 )
 
 // Refusal is an error answer of our own, to be put into the client's dialect.
@@ -110,4 +112,22 @@ func TypeFor(status int) string {
 		return "timeout_error"
 	}
 	return "api_error"
+}
+
+// IsErrorDocument reports whether a JSON answer with a good status is an error
+// all the same: it has an error and no answer.
+func IsErrorDocument(doc []byte) bool {
+	if !bytes.Contains(doc, errorKey) {
+		return false
+	}
+	r := gjson.GetManyBytes(doc, "error", "choices", "content", "output", "input_tokens", "data")
+	if !r[0].IsObject() && r[0].Type != gjson.String {
+		return false
+	}
+	for _, answer := range r[1:] {
+		if answer.Exists() {
+			return false
+		}
+	}
+	return true
 }

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"strconv"
+)
+
+// defaultPort is where clients expect the proxy.
+const defaultPort = 7411
+
+// options are the command line and the environment, the former first.
+type options struct {
+	command  string // "", token, window or version
+	page     string // of the window
+	connect  string // window: URL of a Breakwater that runs already
+	dataDir  string
+	port     int
+	headless bool
+	demo     bool
+	verbose  bool
+}
+
+const usage = `Breakwater keeps a coding agent working when a connection to a model fails.
+
+Usage:
+  breakwater [flags]            run the proxy with its tray icon
+  breakwater --headless         run the proxy without a desktop
+  breakwater --demo             run with two simulated connections and a fault panel
+  breakwater window [PAGE]      open the window of a Breakwater that runs already
+  breakwater token              print the management token for scripts
+  breakwater version            print the version
+
+Flags:
+`
+
+// parse reads the command line. It returns flag.ErrHelp after printing help.
+func parse(args []string, env func(string) string, out io.Writer) (options, error) {
+	o := options{port: defaultPort, dataDir: env("BREAKWATER_DATA_DIR")}
+	if p := env("BREAKWATER_PORT"); p != "" {
+		n, err := strconv.Atoi(p)
+		if err != nil {
+			return o, fmt.Errorf("BREAKWATER_PORT: %q is no port number", p)
+		}
+		o.port = n
+	}
+	if len(args) > 0 && len(args[0]) > 0 && args[0][0] != '-' {
+		o.command, args = args[0], args[1:]
+	}
+	fs := flag.NewFlagSet("breakwater", flag.ContinueOnError)
+	fs.SetOutput(out)
+	fs.Usage = func() { fmt.Fprint(out, usage); fs.PrintDefaults() }
+	fs.StringVar(&o.dataDir, "data-dir", o.dataDir, "keep the data in this `folder` (BREAKWATER_DATA_DIR)")
+	switch o.command {
+	case "":
+		fs.IntVar(&o.port, "port", o.port, "listen on this `port` of 127.0.0.1 and [::1] (BREAKWATER_PORT)")
+		fs.BoolVar(&o.headless, "headless", false, "run without a desktop")
+		fs.BoolVar(&o.demo, "demo", false, "start with two simulated connections, in a data folder of their own")
+		fs.BoolVar(&o.verbose, "verbose", false, "log more")
+	case "window":
+		fs.StringVar(&o.connect, "connect", "", "show the Breakwater at this loopback `URL`; its token is read from BREAKWATER_TOKEN")
+	case "token":
+		fs.BoolVar(&o.demo, "demo", false, "print the demo's token")
+	case "version":
+	default:
+		return o, fmt.Errorf("there is no command %q; see breakwater --help", o.command)
+	}
+	if err := fs.Parse(args); err != nil {
+		return o, err
+	}
+	rest := fs.Args()
+	if o.command == "window" && len(rest) > 0 {
+		o.page, rest = rest[0], rest[1:]
+	}
+	if len(rest) > 0 {
+		return o, fmt.Errorf("unexpected argument %q; see breakwater --help", rest[0])
+	}
+	if o.port < 0 || o.port > 65535 {
+		return o, errors.New("the port is a number from 1 to 65535")
+	}
+	return o, nil
+}
+
+// hasDisplay reports whether the environment names a display. Only Linux and
+// the BSDs can be without one.
+func hasDisplay(goos string, env func(string) string) bool {
+	switch goos {
+	case "windows", "darwin":
+		return true
+	}
+	return env("DISPLAY") != "" || env("WAYLAND_DISPLAY") != ""
+}

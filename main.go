@@ -1,0 +1,202 @@
+// Command breakwater is a loopback proxy with a tray icon that keeps a coding
+// agent working when a connection to a model fails.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"syscall"
+
+	"breakwater/build"
+	"breakwater/db"
+	"breakwater/proxy"
+	"breakwater/proxy/client"
+	"breakwater/proxy/control"
+	"breakwater/proxy/simulator"
+	"breakwater/resilience/clock"
+	"breakwater/resilience/settings"
+)
+
+// Exit codes besides 0 and 1.
+const (
+	exitUsage    = 2 // wrong command line, or no display to show a tray on
+	exitNoWindow = 3 // the window could not open
+)
+
+// desktop is the part of the program that needs a screen; it is nil in builds
+// without one (gui.go).
+var desktop interface {
+	// Tray shows the tray until ctx ends; it runs on the main goroutine.
+	Tray(ctx context.Context, f control.Facade, url, token string, show bool, log *slog.Logger) error
+	// Window shows the window until it is closed.
+	Window(ctx context.Context, f control.Facade, page, dataDir string) error
+}
+
+func main() { os.Exit(run(os.Args[1:])) }
+
+func run(args []string) int {
+	o, err := parse(args, os.Getenv, os.Stderr)
+	if err == nil && o.dataDir == "" {
+		o.dataDir, err = db.DefaultDir()
+	}
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		return 0
+	case err != nil:
+		fmt.Fprintln(os.Stderr, "breakwater:", err)
+		return exitUsage
+	}
+	if o.demo {
+		o.dataDir = filepath.Join(o.dataDir, "demo")
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	switch o.command {
+	case "version":
+		fmt.Println(build.String())
+		return 0
+	case "token":
+		return printToken(ctx, o)
+	case "window":
+		return window(ctx, o)
+	}
+	return serve(ctx, o, stop)
+}
+
+// printToken prints the management token for scripts.
+func printToken(ctx context.Context, o options) int {
+	secrets, err := db.OpenSecrets(ctx, o.dataDir, db.SecretsOptions{})
+	if err == nil {
+		var token string
+		if token, err = control.Token(secrets); err == nil {
+			fmt.Println(token)
+			return 0
+		}
+	}
+	fmt.Fprintln(os.Stderr, "breakwater:", err)
+	return 1
+}
+
+// serve runs the proxy, with the tray unless headless is asked for.
+func serve(ctx context.Context, o options, stop context.CancelFunc) int {
+	log := logger(o.verbose)
+	if !o.headless && (desktop == nil || !hasDisplay(runtime.GOOS, os.Getenv)) {
+		if desktop == nil {
+			fmt.Fprintln(os.Stderr, "breakwater: this build has no desktop part; run it with --headless")
+		} else {
+			fmt.Fprintln(os.Stderr, "breakwater: no display (DISPLAY and WAYLAND_DISPLAY are not set); run it with --headless")
+		}
+		return exitUsage
+	}
+	if err := os.MkdirAll(o.dataDir, 0o700); err != nil {
+		fmt.Fprintln(os.Stderr, "breakwater: the data folder cannot be made:", err)
+		return 1
+	}
+	instance, err := proxy.Claim(o.dataDir)
+	var running *proxy.RunningError
+	if errors.As(err, &running) {
+		return second(ctx, o, running)
+	}
+	if err == nil {
+		defer func() { _ = instance.Release() }() // the system frees the lock in any case
+		err = product(ctx, o, log, instance, stop)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "breakwater:", err)
+		return 1
+	}
+	return 0
+}
+
+// second is a second start: it brings the window of the first to front.
+func second(ctx context.Context, o options, running *proxy.RunningError) int {
+	fmt.Fprintln(os.Stderr, "breakwater:", running)
+	if o.headless {
+		return 1
+	}
+	url, token, err := runningInstance(ctx, o)
+	if err == nil {
+		err = client.New(url, token, client.Options{}).ShowWindow(ctx, "")
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "breakwater:", err)
+		return 1
+	}
+	return 0
+}
+
+// product opens the stores, puts everything together and serves until the
+// context ends.
+func product(ctx context.Context, o options, log *slog.Logger, instance *proxy.Instance, stop context.CancelFunc) error {
+	store, err := db.Open(ctx, db.Options{Dir: o.dataDir, Log: log})
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err := store.Close(); err != nil {
+			log.Error("the database did not close cleanly", "error", err)
+		}
+	}()
+	secrets, err := db.OpenSecrets(ctx, o.dataDir, db.SecretsOptions{Log: log})
+	if err != nil {
+		return err
+	}
+	token, err := control.Token(secrets)
+	if err != nil {
+		return err
+	}
+	listeners, err := proxy.Listen(ctx, o.port)
+	if err != nil {
+		return err
+	}
+	url := "http://" + listeners[0].Addr().String()
+	parts := proxy.Parts{
+		Store: store, Secrets: secrets, Token: token, Endpoint: url, Version: build.Version,
+		Log: log, Settings: settings.Defaults(), Limits: proxy.DefaultLimits(), Quit: stop,
+	}
+	var panel *simulator.Panel
+	if o.demo {
+		sim := simulator.New(simulator.Options{})
+		if err := sim.Start(ctx, ""); err != nil {
+			return err
+		}
+		defer func() { _ = sim.Close() }() // a fake provider has nothing to lose
+		fast := clock.NewFast(clock.System{})
+		panel = simulator.NewPanel(sim, fast)
+		parts.Clock, parts.Real, parts.Panel, parts.Limits = fast, fast.Real, panel, proxy.DemoLimits()
+	}
+	p, err := proxy.Assemble(ctx, parts)
+	if err != nil {
+		return err
+	}
+	defer p.Close()
+	for _, n := range store.Notices() {
+		p.Service.AddNotice(n)
+	}
+	if panel != nil {
+		if err := panel.Seed(ctx, p.Service); err != nil {
+			return err
+		}
+	}
+	if err := instance.Publish(url); err != nil {
+		return err
+	}
+	fmt.Fprintln(os.Stderr, "Breakwater serves at "+url)
+	return serveOn(ctx, o, log, p, url, token, stop, listeners...)
+}
+
+// logger writes to the standard error stream.
+func logger(verbose bool) *slog.Logger {
+	level := slog.LevelInfo
+	if verbose {
+		level = slog.LevelDebug
+	}
+	return slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level}))
+}

@@ -1,0 +1,69 @@
+package proxy
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"breakwater/proxy/control"
+	"breakwater/proxy/events"
+	"breakwater/proxy/rest"
+	"breakwater/proxy/upstream"
+	"breakwater/resilience/clock"
+	"breakwater/resilience/settings"
+)
+
+// Parts are what the product is put together from.
+type Parts struct {
+	Store    control.Store
+	Secrets  control.Secrets
+	Token    string // the management token
+	Endpoint string // where clients reach the proxy
+	Version  string
+	Log      *slog.Logger
+	Settings settings.Settings
+	Limits   Limits
+	// Clock is the core's time, Real converts it to real time; nil is the
+	// system's clock.
+	Clock clock.Clock
+	Real  func(time.Time) time.Time
+	Panel control.Panel
+	Quit  func()
+}
+
+// Product is the running service behind one endpoint.
+type Product struct {
+	Service *control.Service
+	Server  *Server
+
+	events *events.Handler
+	up     *upstream.Client
+}
+
+// Assemble loads what is stored and puts the service, its API and the proxy
+// together. Nothing listens yet; Close ends what Assemble began.
+func Assemble(ctx context.Context, p Parts) (*Product, error) {
+	if p.Clock == nil {
+		p.Clock = clock.System{}
+	}
+	up := upstream.New()
+	svc, err := control.New(ctx, control.Config{
+		Store: p.Store, Secrets: p.Secrets, Log: p.Log, Version: p.Version, Endpoint: p.Endpoint,
+		Clock: p.Clock, Real: p.Real, Settings: p.Settings, Tester: Check(up), Panel: p.Panel, Quit: p.Quit,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("start the service: %w", err)
+	}
+	stream := events.New(svc, p.Log)
+	api := rest.New(rest.Options{Facade: svc, Events: stream, Token: func() string { return p.Token }, Log: p.Log})
+	server := New(Options{Service: svc, Upstream: up, API: api, Token: p.Token, Log: p.Log, Limits: p.Limits})
+	return &Product{Service: svc, Server: server, events: stream, up: up}, nil
+}
+
+// Close ends the event streams and the service.
+func (p *Product) Close() {
+	p.events.Close()
+	p.Service.Close()
+	p.up.Close()
+}

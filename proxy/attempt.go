@@ -1,0 +1,234 @@
+package proxy
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"time"
+
+	"breakwater/proxy/catalog"
+	"breakwater/proxy/control"
+	"breakwater/proxy/dialect"
+	"breakwater/proxy/upstream"
+	"breakwater/resilience"
+	"breakwater/resilience/outcome"
+)
+
+// exchange is one client request on its way to an answer.
+type exchange struct {
+	s      *Server
+	w      http.ResponseWriter
+	r      *http.Request
+	rt     route
+	body   dialect.Body
+	client dialect.Profile
+	began  time.Time
+	act    control.Activity
+	// failures are the attempts that failed before the commit point.
+	failures []failure
+	// more tells that further targets follow the present one.
+	more bool
+	// sent is how many bytes of an answer the client got.
+	sent  int64
+	flush *http.ResponseController
+}
+
+// failure is an attempt that failed before the client saw anything of it.
+type failure struct {
+	route   *control.Route
+	outcome outcome.Outcome
+	until   time.Time // end of the cooldown that followed, in core time
+	header  http.Header
+	body    []byte
+}
+
+// verdict is what an attempt means for the attempt loop.
+type verdict uint8
+
+const (
+	tryNext verdict = iota // nothing was sent; another target may answer
+	ended                  // the client has its answer, or is gone
+)
+
+// run answers the request: targets are tried in the plan's order until one
+// answers.
+func (x *exchange) run() {
+	choices, passed := x.s.svc.Choose(control.Ask{Dialect: x.rt.dialect, Model: x.body.Model, Admits: admits(x.r.Header)})
+	for _, p := range passed {
+		x.step(control.Step{Kind: control.StepSkipped, Reason: p.Reason}, p.Route)
+	}
+	if len(choices) == 0 {
+		x.refuse(x.noConnection(passed))
+		return
+	}
+	cands := make([]resilience.Candidate, len(choices))
+	for i, c := range choices {
+		cands[i] = resilience.Candidate{Conn: c.Route.Conn, Model: c.Model}
+	}
+	plan := x.s.svc.Engine().Plan(cands)
+	for _, e := range plan.Excluded {
+		x.skip(routeOf(choices, e.Conn), e)
+	}
+	for i, t := range plan.Targets {
+		x.more = i+1 < len(plan.Targets)
+		r := routeOf(choices, t.Conn)
+		a, barred := x.s.svc.Engine().Begin(t)
+		if barred != nil {
+			x.skip(r, *barred)
+			plan.Excluded = append(plan.Excluded, *barred)
+			continue
+		}
+		if x.try(a, r, t.Model) == ended {
+			return
+		}
+	}
+	x.refuse(x.nobodyLeft(plan))
+}
+
+func routeOf(choices []control.Choice, c *resilience.Conn) *control.Route {
+	for _, choice := range choices {
+		if choice.Route.Conn == c {
+			return choice.Route
+		}
+	}
+	return nil
+}
+
+// try sends the request to one target. The attempt's permit goes back on
+// every path.
+func (x *exchange) try(a *resilience.Attempt, r *control.Route, model string) verdict {
+	defer a.Release()
+	r.Use.InFlight.Add(1)
+	defer r.Use.InFlight.Add(-1)
+	r.Use.LastUsed.Store(time.Now().UnixMilli())
+	x.s.svc.MarkUse()
+
+	ctx, cancel := context.WithCancelCause(x.r.Context())
+	defer cancel(nil)
+	t := &attempt{x: x, permit: a, route: r, model: model, began: time.Now(), watch: newWatch(cancel)}
+	defer t.watch.stop()
+	t.watch.expect(x.s.limits.Headers, errNoHeaders)
+
+	ep, _ := r.Endpoint(x.rt.dialect)
+	res, err := x.s.up.Do(ctx, upstream.Call{
+		Method: x.r.Method, Dialect: x.rt.dialect, BaseURL: ep.URL, Path: x.rt.path, Query: x.r.URL.RawQuery,
+		Header: x.r.Header, Body: x.body.WithModel(model),
+		Auth: authFor(r, ep), Credential: r.Credential(), Key: r.Key(),
+	})
+	if err != nil {
+		return t.broke(ctx, err)
+	}
+	defer func() { _ = res.Body.Close() }() // the answer was read or given up
+	if res.StatusCode >= 300 {
+		return t.refused(ctx, res)
+	}
+	if strings.HasPrefix(res.Header.Get("Content-Type"), "text/event-stream") {
+		return t.stream(ctx, res)
+	}
+	return t.document(ctx, res)
+}
+
+// authFor returns the header in which the connection's key travels: pasted
+// OAuth tokens are always Bearer tokens.
+func authFor(r *control.Route, ep catalog.Endpoint) catalog.Auth {
+	if r.Credential() == catalog.TokenCredential {
+		return catalog.Bearer
+	}
+	return ep.Auth
+}
+
+// since returns how long ago the request came in.
+func (x *exchange) since() int64 { return time.Since(x.began).Milliseconds() }
+
+// step adds a line to the decision trace.
+func (x *exchange) step(s control.Step, r *control.Route) {
+	s.OffsetMs = x.since()
+	if r != nil {
+		s.ConnectionID, s.ConnectionName, s.Provider = r.Record.ID, r.Record.Name, r.Provider.ID
+	}
+	x.act.Trace = append(x.act.Trace, s)
+}
+
+func (x *exchange) skip(r *control.Route, e resilience.Exclusion) {
+	x.step(control.Step{
+		Kind: control.StepSkipped, Reason: string(e.Reason), Model: e.Model, Until: x.s.svc.Real(e.Until),
+	}, r)
+}
+
+// finish writes the activity row.
+func (x *exchange) finish(status int, result string) {
+	a := &x.act
+	a.Status, a.Result = status, result
+	a.DurationMs, a.ResponseBytes = x.since(), x.sent
+	x.s.svc.Finished(*a)
+}
+
+// attempt is one try of an exchange at one target.
+type attempt struct {
+	x      *exchange
+	permit *resilience.Attempt
+	route  *control.Route
+	model  string
+	began  time.Time
+	watch  *watch
+}
+
+// fail reports a failure before the commit point and says how to go on.
+func (t *attempt) fail(o outcome.Outcome, header http.Header, body []byte) verdict {
+	x := t.x
+	if x.rt.probe {
+		// Probes say nothing about a connection (ruling 38, case P42), but a
+		// broken one should not answer for the rest.
+		o.Class = outcome.Neutral
+	}
+	effect := t.permit.Report(o)
+	if o.Class == outcome.Failure {
+		t.route.Use.Failed.Add(1)
+	}
+	x.step(control.Step{
+		Kind: control.StepFailed, Reason: string(o.Reason), Status: o.Status, Model: t.model,
+		DurationMs: time.Since(t.began).Milliseconds(), Until: x.s.svc.Real(effect.Until),
+	}, t.route)
+	x.act.FailedOver = true
+	f := failure{route: t.route, outcome: o, until: effect.Until, header: header, body: body}
+	if !o.Fallback {
+		x.handOn(f)
+		return ended
+	}
+	x.failures = append(x.failures, f)
+	return tryNext
+}
+
+// gone ends an exchange whose client has left: nobody is to blame, and nobody
+// is there to be told.
+func (t *attempt) gone() verdict {
+	t.x.step(control.Step{Kind: control.StepLeft, Model: t.model, DurationMs: time.Since(t.began).Milliseconds()}, t.route)
+	t.x.act.ConnectionID, t.x.act.ConnectionName, t.x.act.Provider = t.route.Record.ID, t.route.Record.Name, t.route.Provider.ID
+	t.x.finish(statusClientLeft, "client_left")
+	return ended
+}
+
+// statusClientLeft is the status under which a request is recorded whose
+// client went away.
+const statusClientLeft = 499
+
+// answered ends an exchange that got a whole answer.
+func (t *attempt) answered(status int) verdict {
+	x := t.x
+	if !x.rt.probe {
+		t.permit.Report(outcome.Outcome{Class: outcome.Success, Status: status})
+	}
+	t.route.Use.Served.Add(1)
+	t.credit()
+	x.step(control.Step{
+		Kind: control.StepAnswered, Status: status, Model: t.model, DurationMs: time.Since(t.began).Milliseconds(),
+	}, t.route)
+	x.finish(status, "answered")
+	return ended
+}
+
+// credit names the connection that answered.
+func (t *attempt) credit() {
+	a := &t.x.act
+	a.ConnectionID, a.ConnectionName, a.Provider = t.route.Record.ID, t.route.Record.Name, t.route.Provider.ID
+}

@@ -1,0 +1,122 @@
+package proxy
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"syscall"
+
+	"breakwater/proxy/catalog"
+	"breakwater/resilience/classify"
+	"breakwater/resilience/outcome"
+	"breakwater/resilience/settings"
+)
+
+// input is what the classifier must know of this attempt.
+func (t *attempt) input(status int, header http.Header, body []byte) classify.Input {
+	cfg := t.route.Conn.Config()
+	engine := t.x.s.svc.Engine()
+	in := classify.Input{
+		Status: status, Header: header, Body: body, Now: t.x.s.svc.Now(),
+		Provider: t.route.Provider.ID, Model: t.model, Connection: t.route.Record.ID,
+		Profile:       engine.Settings().Profile(cfg.Profile),
+		PerModelQuota: cfg.PerModelQuota, DisableCooling: cfg.DisableCooling,
+		LocalURL: cfg.Profile == settings.Local, Level: t.route.Conn.Level(),
+	}
+	switch t.route.Credential() {
+	case catalog.PassthroughCredential:
+		in.Auth = classify.AuthPassthrough
+	case catalog.TokenCredential:
+		in.Auth = classify.AuthOAuth
+	case catalog.NoCredential:
+		in.Auth = classify.AuthNone
+	}
+	return in
+}
+
+// refused handles an answer with an error status.
+func (t *attempt) refused(ctx context.Context, res *http.Response) verdict {
+	// The status is the verdict; a body that does not come in full is cut.
+	body, _ := io.ReadAll(io.LimitReader(res.Body, maxHeld))
+	if t.x.r.Context().Err() != nil {
+		return t.gone()
+	}
+	if res.StatusCode < 400 {
+		// A redirect would send the credential somewhere else.
+		return t.fail(t.without(classify.NotAnAnswer), nil, nil)
+	}
+	return t.fail(classify.Response(t.input(res.StatusCode, res.Header, body)), res.Header, body)
+}
+
+// errorEvent classifies an error inside a 200 answer like an error status
+// (ruling 18).
+func (t *attempt) errorEvent(res *http.Response, data []byte) outcome.Outcome {
+	if o, ok := classify.StreamEvent(t.input(0, res.Header, data)); ok {
+		return o
+	}
+	return t.without(classify.NotAnAnswer)
+}
+
+// broke handles a call to which no answer came.
+func (t *attempt) broke(ctx context.Context, err error) verdict {
+	if t.x.r.Context().Err() != nil {
+		return t.gone()
+	}
+	return t.fail(t.streamFailure(ctx, err), nil, nil)
+}
+
+// streamFailure says whose fault it is that an answer did not come or broke.
+func (t *attempt) streamFailure(ctx context.Context, err error) outcome.Outcome {
+	return t.without(kindOf(context.Cause(ctx), err))
+}
+
+// without classifies a failure that has no status. One of our own deadlines
+// is nobody's fault, but another target may be quicker.
+func (t *attempt) without(kind classify.TransportKind) outcome.Outcome {
+	o := classify.Transport(kind, t.input(0, nil, nil))
+	if kind == classify.LocalDeadline {
+		o.Fallback = true
+	}
+	return o
+}
+
+// kindOf names a failure below HTTP.
+func kindOf(cause, err error) classify.TransportKind {
+	switch {
+	case errors.Is(cause, errStalled), errors.Is(cause, errIdle):
+		return classify.Stalled
+	case isDeadline(cause):
+		return classify.LocalDeadline
+	case isTLS(err):
+		return classify.TLS
+	case isUnknownHost(err):
+		return classify.UnknownHost
+	case isRefused(err):
+		return classify.Refused
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return classify.EarlyEOF
+	}
+	return classify.Reset
+}
+
+func isTLS(err error) bool {
+	var cert *tls.CertificateVerificationError
+	var unknown x509.UnknownAuthorityError
+	var record tls.RecordHeaderError
+	var alert tls.AlertError
+	return errors.As(err, &cert) || errors.As(err, &unknown) || errors.As(err, &record) || errors.As(err, &alert)
+}
+
+func isUnknownHost(err error) bool {
+	var dns *net.DNSError
+	return errors.As(err, &dns)
+}
+
+func isRefused(err error) bool {
+	return errors.Is(err, syscall.ECONNREFUSED) || err != nil && strings.Contains(err.Error(), "connection refused")
+}

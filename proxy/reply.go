@@ -1,0 +1,259 @@
+package proxy
+
+import (
+	"fmt"
+	"math"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"breakwater/proxy/catalog"
+	"breakwater/proxy/control"
+	"breakwater/proxy/dialect"
+	"breakwater/proxy/upstream"
+	"breakwater/resilience"
+	"breakwater/resilience/outcome"
+)
+
+// refusal is an error answer of our own with the wait after which the client
+// may come back, zero when waiting does not help.
+type refusal struct {
+	dialect.Refusal
+	wait time.Duration
+}
+
+// refuse answers with an error of our own, in the client's dialect.
+func (x *exchange) refuse(ref refusal) {
+	wait := ref.wait
+	if wait > 0 {
+		x.w.Header().Set("Retry-After", strconv.Itoa(x.retryAfter(wait)))
+	}
+	x.step(control.Step{Kind: control.StepRefused, Status: ref.Status, Reason: ref.Code, Until: untilStep(wait)}, nil)
+	x.reply(ref.Status, "application/json", x.rt.dialect.ErrorBody(ref.Refusal))
+	x.finish(ref.Status, "refused")
+}
+
+func untilStep(wait time.Duration) *time.Time {
+	if wait <= 0 {
+		return nil
+	}
+	return control.RealTime(time.Now().Add(wait))
+}
+
+// retryAfter is the wait in whole seconds that the client obeys: at least one,
+// at most what does not make it give up (ruling 41).
+func (x *exchange) retryAfter(wait time.Duration) int {
+	s := max(int(math.Ceil(wait.Seconds())), 1)
+	if limit := int(x.client.RetryAfterCap.Seconds()); limit > 0 {
+		s = min(s, limit)
+	}
+	return s
+}
+
+func (x *exchange) reply(status int, kind string, body []byte) {
+	h := x.w.Header()
+	h.Set("Content-Type", kind)
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	x.w.WriteHeader(status)
+	if n, err := x.w.Write(body); err == nil {
+		x.sent += int64(n)
+	}
+}
+
+// handOn passes an upstream's refusal of this very request to the client as it
+// came: no other target would answer better.
+func (x *exchange) handOn(f failure) {
+	x.act.ConnectionID, x.act.ConnectionName, x.act.Provider = f.route.Record.ID, f.route.Record.Name, f.route.Provider.ID
+	x.act.FailedOver = len(x.failures) > 0
+	status := f.outcome.Status
+	body := f.body
+	if len(body) == 0 || f.header == nil {
+		body = x.rt.dialect.ErrorBody(dialect.Refusal{
+			Status: status, Type: dialect.TypeFor(status), Code: string(f.outcome.Reason),
+			Message: f.route.Record.Name + " refused the request with status " + strconv.Itoa(status) + ".",
+		})
+		x.reply(status, "application/json", body)
+		x.finish(status, "failed")
+		return
+	}
+	upstream.CopyAnswerHeader(x.w.Header(), f.header)
+	x.w.Header().Del("Content-Length")
+	x.reply(status, f.header.Get("Content-Type"), body)
+	x.finish(status, "failed")
+}
+
+// noConnection refuses a request for which there is no connection at all, and
+// says which there are.
+func (x *exchange) noConnection(passed []control.Passed) refusal {
+	ref := dialect.Refusal{Status: http.StatusBadRequest, Type: "invalid_request_error", Code: "no_connection"}
+	want := x.rt.dialect.Title()
+	routes := x.s.svc.Routes()
+	switch {
+	case slices.ContainsFunc(passed, func(p control.Passed) bool { return p.Reason == control.SkipNoCredential }):
+		ref.Message = fmt.Sprintf("%s is a passthrough connection: it needs the client's own login. Log in to the client without setting its API key, or add a connection with a key.", passed[0].Route.Record.Name)
+	case len(routes) == 0:
+		ref.Message = "Breakwater has no connections yet. Open its window, or use the management API, to add one that speaks " + want + "."
+	case !slices.ContainsFunc(routes, func(r *control.Route) bool { _, ok := r.Endpoint(x.rt.dialect); return ok }):
+		ref.Message = fmt.Sprintf("No connection speaks %s, which this client uses. There are: %s.", want, spoken(routes))
+	default:
+		ref.Message = fmt.Sprintf("No connection that speaks %s has the model %q.", want, x.body.Model)
+	}
+	return refusal{Refusal: ref}
+}
+
+// spoken lists which connection speaks what.
+func spoken(routes []*control.Route) string {
+	var parts []string
+	for _, r := range routes {
+		var titles []string
+		for _, d := range r.Dialects() {
+			titles = append(titles, dialect.Name(d).Title())
+		}
+		parts = append(parts, r.Record.Name+" ("+strings.Join(titles, ", ")+")")
+	}
+	return strings.Join(parts, "; ")
+}
+
+// nobodyLeft decides how a request ends that no target answered.
+func (x *exchange) nobodyLeft(plan resilience.Plan) refusal {
+	x.act.FailedOver = false
+	wait, waits := x.soonest(plan)
+	last := x.lastFailure()
+	if x.r.Context().Err() == nil {
+		x.s.svc.Warn(control.Alert{Kind: control.AlertNothingLeft, Dialect: string(x.rt.dialect), Until: untilStep(wait)})
+	}
+	switch {
+	case last != nil && last.route.Credential() == catalog.PassthroughCredential && isAuthStatus(last.outcome.Status):
+		// Ruling 43: only the client can renew its own login.
+		return refusal{Refusal: x.ownRefusal(last)}
+	case last != nil && last.outcome.Class == outcome.Neutral:
+		return refusal{Refusal: dialect.Refusal{
+			Status: http.StatusGatewayTimeout, Type: "timeout_error", Code: string(last.outcome.Reason),
+			Message: last.route.Record.Name + " did not answer in time.",
+		}}
+	case last != nil && !waitsFor(last.outcome):
+		return refusal{Refusal: dialect.Refusal{
+			Status: http.StatusBadGateway, Type: "api_error", Code: string(last.outcome.Reason), Message: x.story(last),
+		}}
+	case waits:
+		return refusal{x.comeBack(plan, wait), wait}
+	}
+	return refusal{Refusal: dialect.Refusal{
+		Status: http.StatusBadGateway, Type: "api_error", Code: "no_connection_available", Message: x.story(last),
+	}}
+}
+
+// waitsFor reports whether waiting cures the failure: a limit, in contrast to
+// a fault.
+func waitsFor(o outcome.Outcome) bool {
+	switch o.Reason {
+	case outcome.ReasonRateLimit, outcome.ReasonQuota, outcome.ReasonConcurrencyLimited, outcome.ReasonModelCapacity:
+		return o.Terminal == outcome.NotTerminal
+	}
+	return false
+}
+
+func isAuthStatus(status int) bool { return status == 401 || status == 402 || status == 403 }
+
+func (x *exchange) lastFailure() *failure {
+	if len(x.failures) == 0 {
+		return nil
+	}
+	return &x.failures[len(x.failures)-1]
+}
+
+// soonest returns how long it takes until the first of the candidates may be
+// tried again, in real time.
+func (x *exchange) soonest(plan resilience.Plan) (time.Duration, bool) {
+	at := x.s.svc.Real(plan.Earliest())
+	for _, f := range x.failures {
+		if u := x.s.svc.Real(f.until); u != nil && (at == nil || u.Before(*at)) {
+			at = u
+		}
+	}
+	if at == nil {
+		return 0, false
+	}
+	return max(time.Until(*at), time.Second), true
+}
+
+// comeBack tells the client to try again later (ruling 41): 429 for everybody
+// who gives up early on a 503; the guide's 503 for an open breaker otherwise.
+func (x *exchange) comeBack(plan resilience.Plan, wait time.Duration) dialect.Refusal {
+	end := time.Now().Add(wait)
+	ref := dialect.Refusal{
+		Status: http.StatusTooManyRequests, Type: "rate_limit_error", Code: "all_connections_cooling_down",
+		Message: fmt.Sprintf("Breakwater: every connection that could answer is resting; the first is back in %s (%s). This is a local decision, nothing was sent.",
+			inWords(wait), end.UTC().Format("15:04:05 MST")),
+		Extra: map[string]any{"reset_seconds": int(math.Ceil(wait.Seconds()))},
+	}
+	if len(x.failures) > 0 {
+		ref.Message = fmt.Sprintf("Breakwater: every connection that could answer is limited; the first is back in %s (%s).",
+			inWords(wait), end.UTC().Format("15:04:05 MST"))
+	}
+	if open := openBreaker(plan); open != "" && len(x.failures) == 0 {
+		ref.Code = "provider_circuit_open"
+		if !x.client.WaitStatus429 {
+			ref.Status, ref.Type = http.StatusServiceUnavailable, "api_error"
+		}
+		x.w.Header().Set("X-Omniroute-Provider-Breaker", "open")
+		ref.Extra["provider"], ref.Extra["retry_after"] = open, int(math.Ceil(wait.Seconds()))
+	}
+	return ref
+}
+
+// openBreaker returns the provider when open breakers are all that bars the
+// way.
+func openBreaker(plan resilience.Plan) string {
+	name := ""
+	for _, e := range plan.Excluded {
+		switch e.Reason {
+		case resilience.SkipBreakerOpen, resilience.SkipProbing:
+			name = e.Conn.Provider()
+		case resilience.SkipOff, resilience.SkipBanned, resilience.SkipExpired, resilience.SkipCreditsExhausted:
+		default:
+			return ""
+		}
+	}
+	return name
+}
+
+// story says in words why nobody answered, without any word of an upstream.
+func (x *exchange) story(last *failure) string {
+	if last == nil {
+		var parts []string
+		for _, s := range x.act.Trace {
+			if s.Kind == control.StepSkipped {
+				parts = append(parts, s.ConnectionName+" is "+strings.ReplaceAll(s.Reason, "_", " "))
+			}
+		}
+		return "Breakwater: no connection can answer: " + strings.Join(parts, "; ") + "."
+	}
+	var parts []string
+	for _, f := range x.failures {
+		parts = append(parts, fmt.Sprintf("%s failed (%s, status %d)", f.route.Record.Name, strings.ReplaceAll(string(f.outcome.Reason), "_", " "), f.outcome.Status))
+	}
+	return "Breakwater: " + strings.Join(parts, "; ") + ". No other connection is left to answer."
+}
+
+// ownRefusal hands a client the refusal of its own login.
+func (x *exchange) ownRefusal(f *failure) dialect.Refusal {
+	return dialect.Refusal{
+		Status: f.outcome.Status, Type: dialect.TypeFor(f.outcome.Status), Code: string(f.outcome.Reason),
+		Message: f.route.Record.Name + " refused the login that this client sent. Log in again in the client.",
+	}
+}
+
+// inWords says a span for people.
+func inWords(d time.Duration) string {
+	d = d.Round(time.Second)
+	switch {
+	case d < 2*time.Minute:
+		return fmt.Sprintf("%d s", max(int(d.Seconds()), 1))
+	case d < 2*time.Hour:
+		return fmt.Sprintf("%d min", int(math.Ceil(d.Minutes())))
+	}
+	return fmt.Sprintf("%.1f h", d.Hours())
+}

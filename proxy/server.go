@@ -1,0 +1,206 @@
+// Package proxy is the loopback service that clients talk to: guard, intake,
+// attempt loop and relay.
+package proxy
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"breakwater/proxy/control"
+	"breakwater/proxy/dialect"
+	"breakwater/proxy/upstream"
+)
+
+// Options are what a Server is made of.
+type Options struct {
+	Service  *control.Service
+	Upstream *upstream.Client
+	// API serves the paths below /api/; it checks its own credential.
+	API http.Handler
+	// Token is the management token, which clients may use as their key.
+	Token string
+	Log   *slog.Logger
+	// MaxBody is the largest request body in bytes; 0 means DefaultMaxBody.
+	MaxBody int64
+	// Limits are the waits for upstreams; the zero value means DefaultLimits.
+	Limits Limits
+}
+
+// Server answers the clients.
+type Server struct {
+	svc     *control.Service
+	up      *upstream.Client
+	token   string
+	log     *slog.Logger
+	maxBody int64
+	limits  Limits
+	http    *http.Server
+}
+
+// Figures of the listening side.
+const (
+	readHeaderTimeout = 30 * time.Second
+	keepAliveTimeout  = 2 * time.Minute
+	maxRequestHeader  = 1 << 20 // case P39: 40 KB of cookies pass, 2 MiB do not
+	drainTimeout      = 5 * time.Second
+)
+
+// New returns a server; Serve makes it answer.
+func New(o Options) *Server {
+	s := &Server{svc: o.Service, up: o.Upstream, token: o.Token, log: o.Log, maxBody: o.MaxBody, limits: o.Limits}
+	if s.maxBody == 0 {
+		s.maxBody = DefaultMaxBody
+	}
+	if s.limits == (Limits{}) {
+		s.limits = DefaultLimits()
+	}
+	s.http = &http.Server{
+		Handler: s.guard(s.routes(o.API)), ReadHeaderTimeout: readHeaderTimeout, IdleTimeout: keepAliveTimeout,
+		MaxHeaderBytes: maxRequestHeader, ErrorLog: slog.NewLogLogger(o.Log.Handler(), slog.LevelDebug),
+	}
+	return s
+}
+
+// Handler returns the whole service, for tests that bring their own listener.
+func (s *Server) Handler() http.Handler { return s.http.Handler }
+
+// Serve answers on the listeners until ctx ends; then running answers get a
+// few seconds to finish.
+func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
+	failed := make(chan error, len(listeners))
+	for _, l := range listeners {
+		go func() { failed <- s.http.Serve(l) }()
+	}
+	select {
+	case err := <-failed:
+		if errors.Is(err, http.ErrServerClosed) {
+			return nil
+		}
+		return err
+	case <-ctx.Done():
+	}
+	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout)
+	defer cancel()
+	if err := s.http.Shutdown(drain); err != nil {
+		return s.http.Close()
+	}
+	return nil
+}
+
+// routes is the table of what is served.
+func (s *Server) routes(api http.Handler) http.Handler {
+	mux := http.NewServeMux()
+	if api != nil {
+		mux.Handle("/api/", api)
+	}
+	hello := http.HandlerFunc(s.hello)
+	mux.Handle("GET /api/hello", hello)
+	mux.Handle("GET /{$}", hello)
+	for _, prefix := range []string{"/v1", "/v1/v1", ""} {
+		mux.Handle("POST "+prefix+"/messages", s.inference(route{dialect: dialect.Anthropic, path: "/messages"}))
+		mux.Handle("POST "+prefix+"/messages/count_tokens", s.inference(route{dialect: dialect.Anthropic, path: "/messages/count_tokens", probe: true}))
+		mux.Handle("POST "+prefix+"/chat/completions", s.inference(route{dialect: dialect.Chat, path: "/chat/completions"}))
+		mux.Handle("POST "+prefix+"/responses", s.inference(route{dialect: dialect.Responses, path: "/responses"}))
+		mux.HandleFunc("GET "+prefix+"/responses", s.websocket)
+		mux.HandleFunc("GET "+prefix+"/models", s.models)
+	}
+	mux.HandleFunc("/", s.unknown)
+	return mux
+}
+
+// hello answers the clients' probes without touching anybody (case P46).
+func (s *Server) hello(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "application/json")
+	if r.Method == http.MethodHead {
+		return
+	}
+	writeJSON(w, map[string]string{"service": "breakwater", "status": "ok"})
+}
+
+// websocket sends Codex, which tries a WebSocket first, to POST at once
+// (ruling 46).
+func (s *Server) websocket(w http.ResponseWriter, r *http.Request) {
+	if !strings.EqualFold(r.Header.Get("Upgrade"), "websocket") {
+		s.unknown(w, r)
+		return
+	}
+	s.plainError(w, r, http.StatusUpgradeRequired, "use_post", "Breakwater serves /v1/responses over POST, not over a WebSocket.")
+}
+
+// unknown answers paths that are not served.
+func (s *Server) unknown(w http.ResponseWriter, r *http.Request) {
+	s.plainError(w, r, http.StatusNotFound, "no_such_path",
+		"Breakwater does not serve "+r.Method+" "+r.URL.Path+". It serves POST /v1/messages, /v1/messages/count_tokens, /v1/chat/completions and /v1/responses, and GET /v1/models.")
+}
+
+// plainError answers outside an exchange, in the dialect that the path or the
+// headers suggest.
+func (s *Server) plainError(w http.ResponseWriter, r *http.Request, status int, code, message string) {
+	d := dialect.Chat
+	if strings.Contains(r.URL.Path, "/messages") || r.Header.Get("Anthropic-Version") != "" {
+		d = dialect.Anthropic
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(d.ErrorBody(dialect.Refusal{Status: status, Type: dialect.TypeFor(status), Code: code, Message: message})) // the client may have left
+}
+
+// inference answers a request for a model.
+func (s *Server) inference(rt route) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		x := &exchange{s: s, w: w, r: r, rt: rt, began: time.Now(), flush: http.NewResponseController(w)}
+		x.client = dialect.DefaultProfile()
+		if s.svc.Config().ClientProfile {
+			x.client = dialect.ProfileOf(r.Header.Get)
+		}
+		x.act = control.Activity{
+			At: x.began.Round(0), Method: r.Method, Path: r.URL.Path, Dialect: string(rt.dialect),
+			Client: string(x.client.Client), FirstOutputMs: -1,
+		}
+		// The deadline of a write must not outlive the answer: the connection
+		// is used again.
+		defer func() { _ = x.flush.SetWriteDeadline(time.Time{}) }()
+		if ref := x.admit(); ref != nil {
+			x.refuse(*ref)
+			return
+		}
+		x.run()
+	})
+}
+
+// admit checks the key and the pause and reads the body.
+func (x *exchange) admit() *refusal {
+	s := x.s
+	if !s.keyAccepted(x.r) {
+		return &refusal{Refusal: dialect.Refusal{
+			Status: http.StatusUnauthorized, Type: "authentication_error", Code: "AUTH_002",
+			Message: "This Breakwater asks for a key. Send it as X-Breakwater-Key, or as the API key of the client.",
+		}}
+	}
+	body, ref := s.intake(x.w, x.r)
+	x.body = body
+	x.act.Model, x.act.Stream, x.act.RequestBytes = body.Model, body.Stream, int64(len(body.Raw))
+	if ref != nil {
+		return &refusal{Refusal: *ref}
+	}
+	if s.svc.Paused() {
+		return &refusal{wait: pausedWait, Refusal: dialect.Refusal{
+			Status: http.StatusTooManyRequests, Type: "rate_limit_error", Code: "paused",
+			Message: "Breakwater is paused. Resume it from its tray menu or its window.",
+		}}
+	}
+	return nil
+}
+
+// pausedWait is when a client of a paused proxy is asked to come back.
+const pausedWait = 15 * time.Second
+
+func writeJSON(w http.ResponseWriter, v any) {
+	_ = json.NewEncoder(w).Encode(v) // the client may have left
+}

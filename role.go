@@ -1,0 +1,74 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+
+	"breakwater/db"
+	"breakwater/proxy"
+	"breakwater/proxy/client"
+	"breakwater/proxy/control"
+)
+
+// serveOn answers on the listeners, and shows the tray on the main goroutine
+// unless headless is asked for, until the context ends.
+func serveOn(ctx context.Context, o options, log *slog.Logger, p *proxy.Product, url, token string, stop context.CancelFunc, ls ...net.Listener) error {
+	served := make(chan error, 1)
+	go func() {
+		err := p.Server.Serve(ctx, ls...)
+		stop() // a proxy that cannot serve has no use for a tray
+		served <- err
+	}()
+	var trayErr error
+	if !o.headless {
+		p.Service.SetDesktop(true)
+		trayErr = desktop.Tray(ctx, p.Service, url, token, o.demo, log)
+		stop()
+	}
+	return errors.Join(trayErr, <-served)
+}
+
+// window runs the window role: it shows the Breakwater that the tray named in
+// the environment, or the one given with --connect.
+func window(ctx context.Context, o options) int {
+	if desktop == nil {
+		fmt.Fprintln(os.Stderr, "breakwater: this build has no desktop part")
+		return exitNoWindow
+	}
+	url, token := os.Getenv("BREAKWATER_URL"), os.Getenv("BREAKWATER_TOKEN")
+	if o.connect != "" {
+		url = o.connect
+	}
+	if url == "" {
+		var err error
+		if url, token, err = runningInstance(ctx, o); err != nil {
+			fmt.Fprintln(os.Stderr, "breakwater:", err)
+			return 1
+		}
+	}
+	c := client.New(url, token, client.Options{})
+	defer c.Close()
+	if err := desktop.Window(ctx, c, o.page, o.dataDir); err != nil {
+		fmt.Fprintln(os.Stderr, "breakwater:", err)
+		return exitNoWindow
+	}
+	return 0
+}
+
+// runningInstance returns the address and the token of the Breakwater that
+// uses the data folder.
+func runningInstance(ctx context.Context, o options) (url, token string, err error) {
+	if url, err = proxy.Address(o.dataDir); err != nil {
+		return "", "", err
+	}
+	secrets, err := db.OpenSecrets(ctx, o.dataDir, db.SecretsOptions{})
+	if err != nil {
+		return "", "", err
+	}
+	token, err = control.Token(secrets)
+	return url, token, err
+}
