@@ -90,17 +90,18 @@ func (c *Conn) lockModel(a *Attempt, now time.Time, o outcome.Outcome) bool {
 			return false
 		}
 	}
+	rules := c.cfg.Load().lock
 	switch {
 	case o.UsedHint:
 		f.Exact, f.Verified = o.Cooldown, true // stated waits are not capped (ruling 10)
 	case o.QuotaResetHint > 0:
 		f.Exact, f.Verified = o.QuotaResetHint, o.Reason == outcome.ReasonNotFound
-	case o.HintSource == sourceRule, o.Reason == outcome.ReasonQuota && !o.SetsLevel:
-		f.Exact = o.Cooldown
-	case !o.SetsLevel:
+	case o.HintSource == sourceRule, o.Cooldown > rules.Base:
+		f.Exact = o.Cooldown // known for this very failure, not a rung of the ladder
+	case o.Reason == outcome.ReasonNotFound:
 		f.Base = o.Cooldown
 	}
-	_, ok := c.locks.Fail(now, f, c.cfg.Load().lock)
+	_, ok := c.locks.Fail(now, f, rules)
 	return ok
 }
 

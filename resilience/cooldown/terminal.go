@@ -112,13 +112,14 @@ const (
 )
 
 // unauthorized returns the cooldown of a 401 that is not terminal: a token
-// about to be refreshed, which a short and growing wait outlives.
+// about to be refreshed, which a short and growing wait outlives. The verdict
+// may ask for more, but not for none.
 func (s *State) unauthorized(now time.Time, o outcome.Outcome, r Rules) time.Duration {
-	if o.Status != 401 || !r.OAuth || r.DisableCooling || o.UsedHint || o.HintSource == "rule" || o.ErrorType == "model_not_found" {
+	if o.Status != 401 || !r.OAuth || r.DisableCooling || o.Cooldown <= 0 || o.UsedHint || o.HintSource == "rule" {
 		return 0
 	}
 	n := s.AuthFailures(now)
-	wait := settings.Backoff(r.Base, min(n, streakSteps), streakMax)
+	wait := max(o.Cooldown, settings.Backoff(r.Base, min(n, streakSteps), streakMax))
 	s.streak = streak{n: n + 1, until: clock.Wall(now.Add(wait))}
 	return wait
 }
