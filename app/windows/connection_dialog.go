@@ -1,0 +1,260 @@
+//go:build (cgo || ci) && !nogui
+
+package windows
+
+import (
+	"context"
+	"errors"
+
+	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/canvas"
+	"fyne.io/fyne/v2/container"
+	"fyne.io/fyne/v2/theme"
+
+	"breakwater/app/windows/view"
+	"breakwater/proxy/control"
+)
+
+// connectionDialog adds a connection or edits one.
+type connectionDialog struct {
+	u      *ui
+	modal  *modal
+	stored *control.Connection // nil while it is not added yet
+	preset func(*view.Draft)
+
+	form   *connectionForm
+	title  *text
+	picker *providerPicker
+	scroll *container.Scroll
+	right  *fyne.Container
+	blank  fyne.CanvasObject
+
+	verdict    *verdictLine
+	save, test *button
+	cancel     *button
+}
+
+// addDialog opens the dialog for a new connection; without a provider it lets
+// choose one first. preset fills fields in before they are shown.
+func (u *ui) addDialog(provider string, preset func(*view.Draft)) {
+	d := &connectionDialog{u: u, preset: preset}
+	d.build()
+	d.title.set(view.T("Add a connection"))
+	if p, ok := u.providerByID(provider); ok {
+		d.picker.choose(p.ID)
+		d.pick(p)
+	} else {
+		u.win.Canvas().Focus(d.picker.search)
+	}
+}
+
+// editDialog opens the dialog for a stored connection.
+func (u *ui) editDialog(c control.Connection) {
+	p, ok := u.providerByID(c.Provider)
+	if !ok { // the demo's providers are not in the catalogue
+		p = control.Provider{ID: c.Provider, Name: c.ProviderName, AuthType: c.AuthType, Dialects: c.Dialects, Credentials: []string{c.Credential}, Claude: c.Claude}
+	}
+	d := &connectionDialog{u: u, stored: &c}
+	d.build()
+	d.title.set(view.Tf("Edit %s", c.Name))
+	d.put(newConnectionForm(p, view.EditDraft(c), true, c.HasSecret))
+	u.win.Canvas().Focus(d.form.name)
+}
+
+func (d *connectionDialog) build() {
+	d.title = newTitle("")
+	d.verdict = newVerdictLine()
+	d.cancel = newButton(view.T("Cancel"), func() { d.modal.cancel() })
+	d.test = newButton(view.T("Test"), func() { d.store(true) })
+	d.save = newPrimary(view.T("Add"), func() { d.store(false) })
+	if d.stored != nil {
+		d.save.SetText(view.T("Save"))
+	} else {
+		d.test.SetText(view.T("Add and test"))
+	}
+	d.save.Disable()
+	d.test.Disable()
+	d.blank = container.NewCenter(newText(view.T("Choose a provider at the left."), view.RoleMuted))
+	d.scroll = container.NewVScroll(container.NewStack())
+	d.right = container.NewStack(d.blank)
+	space := canvas.NewRectangle(nil)
+	buttons := container.New(line{gap: gap, grow: space}, space, d.cancel, d.test, d.save)
+	foot := container.New(inset{12, gapEdge, gapGroup, gapEdge}, container.New(stack{10}, d.verdict.box, buttons))
+	head := container.New(inset{18, gapEdge, 12, gapEdge}, d.title)
+	var left fyne.CanvasObject
+	width := float32(520)
+	if d.stored == nil {
+		d.picker = newProviderPicker(d.u.providers, d.pick)
+		left, width = d.picker.box, 736
+	}
+	body := container.NewBorder(nil, foot, nil, nil, d.right)
+	d.modal = openModal(d.u.win.Canvas(), container.NewBorder(head, nil, left, nil, body), width, 588, nil)
+}
+
+// pick takes a provider for a new connection, keeping what was typed.
+func (d *connectionDialog) pick(p control.Provider) {
+	if d.stored != nil {
+		return
+	}
+	draft := view.NewDraft(p)
+	if d.form != nil {
+		was := d.form.read()
+		draft.Name = was.Name
+	}
+	if d.preset != nil {
+		d.preset(&draft)
+		d.preset = nil
+	}
+	d.put(newConnectionForm(p, draft, false, false))
+	d.u.win.Canvas().Focus(d.form.name)
+}
+
+func (d *connectionDialog) put(f *connectionForm) {
+	d.form = f
+	d.scroll.Content = container.New(inset{4, gapEdge, 8, gapEdge}, f.box)
+	d.scroll.Refresh()
+	d.scroll.ScrollToTop()
+	d.right.Objects = []fyne.CanvasObject{d.scroll}
+	d.right.Refresh()
+	d.save.Enable()
+	d.test.Enable()
+}
+
+// store adds or saves; with a test it stays open and shows the verdict.
+func (d *connectionDialog) store(test bool) {
+	draft := d.form.read()
+	p := d.form.provider
+	d.lock(true)
+	call(d.u, func(ctx context.Context) (control.Connection, error) {
+		if d.stored == nil {
+			return d.u.facade.AddConnection(ctx, draft.Input(p))
+		}
+		return d.u.facade.EditConnection(ctx, d.stored.ID, draft.Patch(*d.stored, p))
+	}, func(c control.Connection) {
+		d.lock(false)
+		d.form.refuse(nil)
+		d.u.put(c)
+		if !test {
+			d.modal.cancel()
+			d.u.goTo(pageConnections + "/" + c.ID)
+			return
+		}
+		d.added(c)
+		d.try(c.ID)
+	}, d.refused)
+}
+
+// added turns the dialog for a new connection into one for the stored one.
+func (d *connectionDialog) added(c control.Connection) {
+	d.stored = &c
+	d.form.draft, d.form.stored = view.EditDraft(c), c.HasSecret
+	d.form.key.SetText("")
+	d.form.key.SetPlaceHolder(view.T("stored; paste another to replace it"))
+	d.form.name.SetText(c.Name)
+	d.title.set(view.Tf("Edit %s", c.Name))
+	d.save.SetText(view.T("Save"))
+	d.test.SetText(view.T("Test"))
+	d.cancel.SetText(view.T("Close"))
+	if d.picker != nil {
+		d.picker.freeze()
+	}
+}
+
+func (d *connectionDialog) try(id string) {
+	d.verdict.busy()
+	d.test.Disable()
+	call(d.u, func(ctx context.Context) (control.TestResult, error) { return d.u.facade.TestConnection(ctx, id) },
+		func(r control.TestResult) { d.test.Enable(); d.verdict.show(view.NewVerdict(r)) },
+		func(err error) {
+			d.test.Enable()
+			d.verdict.show(view.Verdict{Shape: view.ShapeCross, Role: view.RoleError, Text: problem(err)})
+		})
+}
+
+func (d *connectionDialog) lock(on bool) {
+	d.save.enable(!on)
+	d.test.enable(!on)
+}
+
+func (d *connectionDialog) refused(err error) {
+	d.lock(false)
+	var invalid *control.InvalidError
+	if !errors.As(err, &invalid) {
+		d.verdict.show(view.Verdict{Shape: view.ShapeCross, Role: view.RoleError, Text: problem(err)})
+		return
+	}
+	d.verdict.hide()
+	if rest := d.form.refuse(invalid.Fields); rest != "" {
+		d.verdict.show(view.Verdict{Shape: view.ShapeCross, Role: view.RoleError, Text: sentenceCase(rest)})
+	}
+}
+
+// providerPicker is the searchable, grouped list of the catalogue.
+type providerPicker struct {
+	all    []control.Provider
+	chosen string
+	frozen bool
+	onPick func(control.Provider)
+	search *field
+	list   *fyne.Container
+	box    fyne.CanvasObject
+}
+
+func newProviderPicker(all []control.Provider, pick func(control.Provider)) *providerPicker {
+	p := &providerPicker{all: all, onPick: pick, search: newField(view.T("Search providers"))}
+	p.search.OnChanged = func(string) { p.fill() }
+	p.search.OnSubmitted = func(string) { p.first() }
+	p.search.Icon = drawing("search", colorMuted)
+	p.list = container.New(stack{0})
+	scroll := container.NewVScroll(container.New(inset{0, 8, 12, 12}, p.list))
+	rule := canvas.NewRectangle(paint(theme.ColorNameSeparator))
+	rule.SetMinSize(fyne.NewSize(1, 1))
+	p.box = container.New(sized{width: 236}, container.NewBorder(container.New(inset{0, 12, 8, gapEdge}, p.search), nil, nil, rule, scroll))
+	p.fill()
+	return p
+}
+
+func (p *providerPicker) fill() {
+	p.list.Objects = nil
+	groups := view.Group(p.all, p.search.Text)
+	for _, g := range groups {
+		p.list.Objects = append(p.list.Objects, container.New(inset{8, 0, 2, 12}, newCaption(g.Title)))
+		for _, one := range g.Providers {
+			r := newTapRow(&columns{edge: 12, list: []column{{width: 60, flex: 1}}}, 28, newText(one.Name, view.RoleText).clipped())
+			r.chosen = one.ID == p.chosen
+			r.onTap = func() { p.take(one) }
+			p.list.Objects = append(p.list.Objects, r)
+		}
+	}
+	if len(groups) == 0 {
+		p.list.Objects = append(p.list.Objects, container.New(inset{8, 12, 0, 12},
+			newText(view.T("No provider is called that. Custom takes any base URL."), view.RoleMuted).wrapped()))
+	}
+	p.list.Refresh()
+}
+
+func (p *providerPicker) take(one control.Provider) {
+	if p.frozen {
+		return
+	}
+	p.choose(one.ID)
+	p.onPick(one)
+}
+
+// first takes the first provider that the search left.
+func (p *providerPicker) first() {
+	if g := view.Group(p.all, p.search.Text); len(g) > 0 {
+		p.take(g[0].Providers[0])
+	}
+}
+
+func (p *providerPicker) choose(id string) {
+	p.chosen = id
+	p.fill()
+}
+
+// freeze ends choosing once the connection is stored.
+func (p *providerPicker) freeze() {
+	p.frozen = true
+	p.search.Disable()
+}

@@ -1,0 +1,237 @@
+//go:build (cgo || ci) && !nogui
+
+package windows
+
+import (
+	"strings"
+
+	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/container"
+	"fyne.io/fyne/v2/widget"
+
+	"breakwater/app/windows/view"
+	"breakwater/proxy/control"
+)
+
+// formLine is one labelled field with a hint, or what is wrong with it, below.
+type formLine struct {
+	box  *fyne.Container
+	note *text
+	hint string
+}
+
+func newFormLine(label, hint string, field fyne.CanvasObject) *formLine {
+	l := &formLine{hint: hint, note: newCaption(hint).wrapped()}
+	name := newText(label, view.RoleText)
+	l.box = container.New(stack{gapSmall}, name, field, l.note)
+	show(l.note, hint != "")
+	return l
+}
+
+// wrong shows what is wrong, or the hint again for an empty text.
+func (l *formLine) wrong(s string) {
+	if s == "" {
+		l.note.show(l.hint, view.RoleMuted)
+	} else {
+		l.note.show(s, view.RoleError)
+	}
+	show(l.note, l.note.content != "")
+	l.box.Refresh()
+}
+
+// switchLine is a toggle with its name and an explanation.
+func switchLine(t *toggle, name, note string) fyne.CanvasObject {
+	words := container.New(stack{2}, newText(name, view.RoleText).wrapped(), newCaption(note).wrapped())
+	return container.NewBorder(nil, nil, nil, container.New(inset{0, 2, 0, gapGroup}, container.NewVBox(t)), words)
+}
+
+// connectionForm holds the fields of a connection.
+type connectionForm struct {
+	provider control.Provider
+	draft    view.Draft
+	stored   bool // a key is stored already
+	edit     bool
+
+	name, key, base, model, models *field
+	credential                     *choice
+	dialects                       *widget.CheckGroup
+	cooling, lane, reset           *toggle
+	lines                          map[string]*formLine
+	passNote                       *text
+	advanced                       *fyne.Container
+	more                           *link
+	box                            *fyne.Container
+}
+
+func newConnectionForm(p control.Provider, d view.Draft, edit, stored bool) *connectionForm {
+	f := &connectionForm{provider: p, draft: d, edit: edit, stored: stored, lines: map[string]*formLine{}}
+	f.makeFields()
+	f.makeBox()
+	f.applyCredential()
+	return f
+}
+
+func (f *connectionForm) makeFields() {
+	p, d := f.provider, f.draft
+	f.name = entry(p.Name, d.Name)
+	secret := view.T("paste it here")
+	if f.stored {
+		secret = view.T("stored; paste another to replace it")
+	}
+	f.key = newSecret(secret)
+	f.key.SetText(d.Key)
+	f.base = entry(defaultURL(p), d.BaseURL)
+	f.model = entry("", d.DefaultModel)
+	f.models = entry(strings.Join(p.Models, ", "), d.Models)
+	var kinds []string
+	for _, c := range p.Credentials {
+		kinds = append(kinds, view.CredentialName(c))
+	}
+	f.credential = newChoice(kinds, func(word string) {
+		for _, c := range p.Credentials {
+			if view.CredentialName(c) == word {
+				f.draft.Credential = c
+			}
+		}
+		f.applyCredential()
+	})
+	f.credential.show(view.CredentialName(d.Credential))
+	var names, on []string
+	for _, x := range p.Dialects {
+		names = append(names, view.Dialect(x))
+	}
+	for _, x := range d.Dialects {
+		on = append(on, view.Dialect(x))
+	}
+	f.dialects = widget.NewCheckGroup(names, nil)
+	f.dialects.Horizontal = true
+	f.dialects.SetSelected(on)
+	f.cooling, f.lane, f.reset = newToggle("", nil), newToggle("", nil), newToggle("", nil)
+	f.cooling.on, f.lane.on, f.reset.on = d.DisableCooling, d.LowPriority, d.AutoReset
+}
+
+func entry(placeholder, value string) *field {
+	e := newField(placeholder)
+	e.SetText(value)
+	return e
+}
+
+func defaultURL(p control.Provider) string {
+	for _, d := range p.Dialects {
+		if u := p.BaseURLs[d]; u != "" {
+			return u
+		}
+	}
+	return "https://host/v1"
+}
+
+// line registers a field under the name that errors carry.
+func (f *connectionForm) line(name, label, hint string, o fyne.CanvasObject) fyne.CanvasObject {
+	l := newFormLine(label, hint, o)
+	f.lines[name] = l
+	return l.box
+}
+
+func (f *connectionForm) makeBox() {
+	p := f.provider
+	keyHint := view.T("Kept in the system's keychain and never shown again.")
+	if p.KeyURL != "" {
+		keyHint += " " + view.Tf("Get one at %s.", strings.TrimPrefix(p.KeyURL, "https://"))
+	}
+	f.passNote = newText(view.PassthroughNote(), view.RoleMuted).wrapped()
+	var objects []fyne.CanvasObject
+	objects = append(objects, f.line("name", view.T("Name"), view.T("How it is called everywhere. Two accounts at one provider need two names."), f.name))
+	if len(p.Credentials) > 1 {
+		objects = append(objects, f.line("credential", view.T("Signs in with"), "", f.credential))
+	}
+	objects = append(objects, f.passNote, f.line("apiKey", view.T("Key"), keyHint, f.key))
+	base := f.line("baseUrl", view.T("Base URL"), view.T("Without the path of the dialect: up to and with /v1."), f.base)
+	var advanced []fyne.CanvasObject
+	if p.Custom {
+		objects = append(objects, base, f.line("dialects", view.T("Speaks"), "", f.dialects))
+	} else {
+		f.lines["baseUrl"].hint = view.T("Leave empty for the provider's own. A proxy or a mirror goes here.")
+		f.lines["baseUrl"].wrong("")
+		advanced = append(advanced, base)
+	}
+	if p.Claude {
+		objects = append(objects, f.claude())
+	}
+	advanced = append(advanced,
+		f.line("defaultModel", view.T("Default model"), view.T("Sent in place of a model that this provider does not offer, so that it can stand in for another."), f.model),
+		f.line("models", view.T("Models"), view.T("Patterns with *, separated by commas. Leave empty for the catalogue's."), f.models),
+		switchLine(f.cooling, view.T("Never cool"), view.T("Keep trying it after a failure. The breaker of its provider still applies.")))
+	f.advanced = container.New(stack{12}, advanced...)
+	f.more = newLink(view.T("More settings"), func() { f.unfold(!f.advanced.Visible()) })
+	f.box = container.New(stack{12}, append(objects, container.New(line{}, f.more), f.advanced)...)
+	f.unfold(f.draft.BaseURL != "" && !p.Custom || f.draft.DefaultModel != "" || f.draft.Models != "" || f.draft.DisableCooling)
+}
+
+func (f *connectionForm) claude() fyne.CanvasObject {
+	return container.New(stack{10}, newText(view.T("Claude subscription"), view.RoleText).bold(),
+		switchLine(f.lane, view.T("Low-priority lane"), view.T("At the usage limit, wait for a slow slot instead of stopping.")),
+		switchLine(f.reset, view.T("Automatic limit reset"), view.T("Use the account's own limit reset when one is offered, at most once.")))
+}
+
+func (f *connectionForm) unfold(on bool) {
+	show(f.advanced, on)
+	f.more.label.set(view.T("More settings"))
+	if on {
+		f.more.label.set(view.T("Fewer settings"))
+	}
+	f.box.Refresh()
+}
+
+func (f *connectionForm) applyCredential() {
+	show(f.passNote, f.draft.Credential == "passthrough")
+	show(f.lines["apiKey"].box, view.NeedsKey(f.draft.Credential))
+	f.box.Refresh()
+}
+
+// read takes what was typed into the draft.
+func (f *connectionForm) read() view.Draft {
+	d := f.draft
+	d.Name, d.Key, d.BaseURL, d.DefaultModel, d.Models = f.name.Text, f.key.Text, f.base.Text, f.model.Text, f.models.Text
+	d.DisableCooling, d.LowPriority, d.AutoReset = f.cooling.on, f.lane.on, f.reset.on
+	d.Dialects = nil
+	for _, x := range f.provider.Dialects {
+		for _, word := range f.dialects.Selected {
+			if word == view.Dialect(x) {
+				d.Dialects = append(d.Dialects, x)
+			}
+		}
+	}
+	return d
+}
+
+// refuse shows each error at its field and returns what has no field here.
+func (f *connectionForm) refuse(fields []control.FieldError) string {
+	for _, l := range f.lines {
+		l.wrong("")
+	}
+	var rest []string
+	for _, e := range fields {
+		l := f.lines[e.Field]
+		if l == nil {
+			rest = append(rest, e.Field+": "+e.Message)
+			continue
+		}
+		l.wrong(sentenceCase(e.Message))
+		switch e.Field {
+		case "defaultModel", "models", "baseUrl":
+			f.unfold(true)
+		}
+	}
+	return strings.Join(rest, "; ")
+}
+
+func sentenceCase(s string) string {
+	if s == "" {
+		return s
+	}
+	s = strings.ToUpper(s[:1]) + s[1:]
+	if !strings.HasSuffix(s, ".") {
+		s += "."
+	}
+	return s
+}

@@ -1,0 +1,269 @@
+//go:build (cgo || ci) && !nogui
+
+package windows
+
+import (
+	"context"
+
+	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/container"
+	"fyne.io/fyne/v2/widget"
+
+	"breakwater/app/windows/view"
+	"breakwater/proxy/control"
+)
+
+// connections is the page of the connections' table and the details of the
+// chosen one.
+type connections struct {
+	u       *ui
+	rows    []view.ConnectionRow
+	by      view.Column
+	reverse bool
+	chosen  string // id
+
+	cols    columns
+	headRow *tableHead
+	list    *widget.List
+	detail  *connectionDetail
+	blank   fyne.CanvasObject
+	table   fyne.CanvasObject
+	root    fyne.CanvasObject
+}
+
+func newConnections(u *ui) *connections { return &connections{u: u, by: view.ByOrder} }
+
+func (p *connections) key() string   { return pageConnections }
+func (p *connections) title() string { return view.T("Connections") }
+func (p *connections) icon() string  { return "connections" }
+
+func (p *connections) head() heading {
+	return heading{title: p.title(), line: view.ConnectionsLine(p.u.snap)}
+}
+
+func (p *connections) action() fyne.CanvasObject {
+	return newPrimary(view.T("Add connection"), func() { p.u.addDialog("", nil) }).icon("add")
+}
+
+// open chooses a connection, or opens the add dialog.
+func (p *connections) open(id string) {
+	if id == "add" {
+		p.u.addDialog("", nil)
+		return
+	}
+	p.choose(id)
+}
+
+func (p *connections) build() fyne.CanvasObject {
+	p.cols = columns{gap: 12, edge: 10, list: []column{
+		{key: string(view.ByOrder), title: "#", width: 20, right: true, sort: true},
+		{width: 30},
+		{key: string(view.ByName), title: view.T("Name"), width: 110, flex: 3, sort: true},
+		{key: string(view.ByState), title: view.T("State"), width: 156, flex: 2, sort: true},
+		{key: string(view.ByProvider), title: view.T("Provider"), width: 90, flex: 2, priority: 2, sort: true},
+		{title: view.T("Speaks"), width: 70, flex: 1.4, priority: 4},
+		{title: view.T("Last error"), width: 90, flex: 1.6, priority: 3},
+		{key: string(view.ByUsed), title: view.T("Last used"), width: 72, right: true, priority: 1, sort: true},
+		{width: 86},
+	}}
+	p.headRow = newTableHead(&p.cols, p.sort)
+	p.list = widget.NewList(func() int { return len(p.rows) }, p.newLine, p.fill)
+	p.list.HideSeparators = true
+	p.list.OnSelected = func(i widget.ListItemID) {
+		if i < len(p.rows) {
+			p.choose(p.rows[i].ID)
+		}
+	}
+	p.detail = newConnectionDetail(p.u, p)
+	p.blank = emptyNote(view.ShapeRing, view.T("No connections yet"),
+		view.T("A connection is one account or key at one provider. With two of them, a failing one gives way to the other."),
+		newPrimary(view.T("Add connection"), func() { p.u.addDialog("", nil) }).icon("add"))
+	table := newPanel(colorCard, true, radius, container.New(inset{4, 4, 4, 4}, container.NewBorder(p.headRow, nil, nil, nil, p.list)))
+	p.table = container.NewBorder(nil, container.New(inset{12, 0, 0, 0}, p.detail.box), nil, nil, table)
+	p.root = container.New(inset{0, gapEdge, gapEdge, gapEdge}, container.NewStack(p.table, p.blank))
+	return p.root
+}
+
+func (p *connections) newLine() fyne.CanvasObject {
+	up := newIconButton("up", view.T("Try earlier"), nil)
+	down := newIconButton("down", view.T("Try later"), nil)
+	more := newIconButton("more", view.T("More"), nil)
+	return newRow(&p.cols, 32,
+		newText("", view.RoleMuted).right(), newToggle("", nil), newText("", view.RoleText).clipped(), newBadge(),
+		newText("", view.RoleMuted).clipped(), newText("", view.RoleMuted).clipped(), newText("", view.RoleMuted).clipped(),
+		newText("", view.RoleMuted).right().clipped(), container.New(line{gap: 2}, up, down, more))
+}
+
+func (p *connections) fill(i widget.ListItemID, o fyne.CanvasObject) {
+	if i >= len(p.rows) {
+		return
+	}
+	r, v := o.(*row), p.rows[i]
+	r.cells[0].(*text).set(v.Priority)
+	p.fillSwitch(r.cells[1].(*toggle), v)
+	role := view.RoleText
+	if !v.Active {
+		role = view.RoleDisabled
+	}
+	r.cells[2].(*text).show(v.Name, role)
+	r.cells[3].(*badge).show(v.Badge)
+	r.cells[4].(*text).set(v.Provider)
+	r.cells[5].(*text).set(v.Dialects)
+	r.cells[6].(*text).set(v.LastError)
+	r.cells[7].(*text).set(v.LastUsed)
+	r.tips[3], r.tips[6], r.tips[7] = v.Badge.Tip, v.ErrorTip, v.UsedTip
+	buttons := r.cells[8].(*fyne.Container).Objects
+	up, down, more := buttons[0].(*iconButton), buttons[1].(*iconButton), buttons[2].(*iconButton)
+	up.onTap, down.onTap = func() { p.move(v.ID, -1) }, func() { p.move(v.ID, 1) }
+	up.enable(p.by == view.ByOrder && !p.reverse && !v.First)
+	down.enable(p.by == view.ByOrder && !p.reverse && !v.Last)
+	more.onTap = func() {
+		at := fyne.CurrentApp().Driver().AbsolutePositionForObject(more)
+		p.menu(v.ID, at.AddXY(0, more.Size().Height))
+	}
+	r.onMenu = func(at fyne.Position) { p.menu(v.ID, at) }
+}
+
+func (p *connections) fillSwitch(t *toggle, v view.ConnectionRow) {
+	t.set(v.Active)
+	t.tip = view.T("Switch it off")
+	if !v.Active {
+		t.tip = view.T("Switch it on")
+	}
+	t.onChange = func(on bool) { p.u.setActive(v.ID, on) }
+}
+
+func (p *connections) apply() {
+	u := p.u
+	p.rows = view.ConnectionRows(u.snap, p.by, p.reverse, u.now())
+	empty := u.known && len(p.rows) == 0
+	show(p.blank, empty)
+	show(p.table, !empty)
+	key := string(p.by)
+	if p.by == view.ByOrder && !p.reverse {
+		key = ""
+	}
+	p.headRow.mark(key, p.reverse)
+	p.list.Refresh()
+	p.mark()
+	p.detail.apply(p.connection())
+}
+
+// mark keeps the list's selection on the chosen connection.
+func (p *connections) mark() {
+	at := -1
+	for i, r := range p.rows {
+		if r.ID == p.chosen {
+			at = i
+		}
+	}
+	on := p.list.OnSelected
+	p.list.OnSelected = nil
+	if at < 0 {
+		p.list.UnselectAll()
+	} else {
+		p.list.Select(at)
+	}
+	p.list.OnSelected = on
+}
+
+// connection returns the chosen one, or nil.
+func (p *connections) connection() *control.Connection {
+	for i := range p.u.snap.Connections {
+		if p.u.snap.Connections[i].ID == p.chosen {
+			return &p.u.snap.Connections[i]
+		}
+	}
+	return nil
+}
+
+func (p *connections) choose(id string) {
+	if p.chosen != id {
+		p.detail.forget()
+	}
+	p.chosen = id
+	p.mark()
+	p.detail.apply(p.connection())
+}
+
+func (p *connections) sort(key string) {
+	if p.by == view.Column(key) {
+		p.reverse = !p.reverse
+	} else {
+		p.by, p.reverse = view.Column(key), false
+	}
+	p.apply()
+}
+
+func (p *connections) move(id string, step int) {
+	ids := view.Move(p.u.snap, id, step)
+	if ids == nil {
+		return
+	}
+	p.u.act(func(ctx context.Context) error { return p.u.facade.ReorderConnections(ctx, ids) }, nil)
+}
+
+// menu shows what can be done with one connection.
+func (p *connections) menu(id string, at fyne.Position) {
+	c, ok := p.u.connectionByID(id)
+	if !ok {
+		return
+	}
+	p.choose(id)
+	item := func(word string, f func()) *fyne.MenuItem { return fyne.NewMenuItem(word, f) }
+	clear := item(view.T("Clear cooldown"), func() { p.u.clearCooldown(id) })
+	clear.Disabled = c.State != control.StateCooling && c.State != control.StateModelLocked
+	enable := item(view.T("Disable"), func() { p.u.setActive(id, false) })
+	if !c.Active {
+		enable = item(view.T("Enable"), func() { p.u.setActive(id, true) })
+	}
+	up, down := item(view.T("Try earlier"), func() { p.move(id, -1) }), item(view.T("Try later"), func() { p.move(id, 1) })
+	up.Disabled, down.Disabled = view.Move(p.u.snap, id, -1) == nil, view.Move(p.u.snap, id, 1) == nil
+	menu := fyne.NewMenu("",
+		item(view.T("Edit…"), func() { p.u.editDialog(c) }),
+		item(view.T("Test"), func() { p.detail.test(id) }),
+		clear, enable, fyne.NewMenuItemSeparator(), up, down, fyne.NewMenuItemSeparator(),
+		item(view.T("Delete…"), func() { p.u.askDelete(c) }))
+	widget.ShowPopUpMenuAtPosition(menu, p.u.win.Canvas(), at)
+}
+
+// connectionByID finds a connection in the present state.
+func (u *ui) connectionByID(id string) (control.Connection, bool) {
+	for _, c := range u.snap.Connections {
+		if c.ID == id {
+			return c, true
+		}
+	}
+	return control.Connection{}, false
+}
+
+func (u *ui) setActive(id string, on bool) {
+	call(u, func(ctx context.Context) (control.Connection, error) {
+		return u.facade.EditConnection(ctx, id, control.ConnectionPatch{Active: &on})
+	}, u.put, func(err error) {
+		u.frame.say(problem(err))
+		u.redraw() // the switch goes back
+	})
+}
+
+// put takes over one changed connection before the next snapshot comes.
+func (u *ui) put(c control.Connection) {
+	for i := range u.snap.Connections {
+		if u.snap.Connections[i].ID == c.ID {
+			u.snap.Connections[i] = c
+		}
+	}
+	u.redraw()
+}
+
+func (u *ui) clearCooldown(id string) {
+	u.act(func(ctx context.Context) error { return u.facade.ClearCooldown(ctx, id) }, nil)
+}
+
+func (u *ui) askDelete(c control.Connection) {
+	confirm(u.win.Canvas(), view.Tf("Delete %s?", c.Name),
+		view.T("Its stored key is forgotten with it. Requests in flight finish; new ones go to the other connections."),
+		view.T("Delete"), func() {
+			u.act(func(ctx context.Context) error { return u.facade.DeleteConnection(ctx, c.ID) }, nil)
+		})
+}

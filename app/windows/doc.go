@@ -1,0 +1,3 @@
+// Package windows is the desktop's window process: the Fyne pages over
+// control.Facade.
+package windows

@@ -1,0 +1,143 @@
+//go:build (cgo || ci) && !nogui
+
+package windows
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"breakwater/app/windows/view"
+	"breakwater/proxy/control"
+)
+
+// Pauses between attempts to reach the parent again.
+var retryPauses = []time.Duration{500 * time.Millisecond, time.Second, 2 * time.Second, 5 * time.Second}
+
+// drawPause is the least time between two redraws that events ask for.
+const drawPause = 150 * time.Millisecond
+
+// follow reads the stream of events until the window ends, and comes back to
+// it when it breaks.
+func (u *ui) follow() {
+	for failed := 0; u.ctx.Err() == nil; {
+		events, err := u.facade.Subscribe(u.ctx)
+		if err == nil {
+			for e := range events {
+				failed = 0
+				u.do(func() { u.receive(e) })
+			}
+		}
+		if u.ctx.Err() != nil {
+			return
+		}
+		u.do(u.lose)
+		select {
+		case <-u.ctx.Done():
+		case <-time.After(retryPauses[min(failed, len(retryPauses)-1)]):
+		}
+		failed++
+	}
+}
+
+// lose notes that the stream broke.
+func (u *ui) lose() {
+	if u.lost.IsZero() {
+		u.lost = u.now()
+		u.redraw()
+	}
+}
+
+// receive takes one event in.
+func (u *ui) receive(e control.Event) {
+	switch e.Type {
+	case control.EventSnapshot:
+		if e.Snapshot != nil {
+			u.take(*e.Snapshot)
+		}
+	case control.EventActivity:
+		if e.Activity != nil {
+			u.activity = view.Merge(u.activity, *e.Activity, activityKept)
+			u.soon()
+		}
+	case control.EventShow:
+		u.win.Show()
+		u.win.RequestFocus()
+		u.goTo(e.Page)
+	case control.EventAlert:
+		// Notifications are the tray's; the snapshot tells the rest.
+	}
+}
+
+const activityKept = 2000
+
+// take makes s the present state.
+func (u *ui) take(s control.Snapshot) {
+	back := !u.lost.IsZero()
+	demo := u.snap.Demo != s.Demo
+	u.snap, u.known, u.lost = s, true, time.Time{}
+	switch {
+	case demo:
+		u.build(u.startPage())
+	case back:
+		u.loadActivity()
+		u.redraw()
+	default:
+		u.soon()
+	}
+}
+
+// startPage keeps the page over a rebuild; before that, the one asked for.
+func (u *ui) startPage() string {
+	if u.options.Page != "" {
+		page := u.options.Page
+		u.options.Page = ""
+		return page
+	}
+	return u.current.key()
+}
+
+// soon redraws now, or a little later when a redraw was just done.
+func (u *ui) soon() {
+	wait := drawPause - u.now().Sub(u.drawn)
+	if wait <= 0 {
+		u.redraw()
+		return
+	}
+	if u.waiting {
+		return
+	}
+	u.waiting = true
+	u.after(wait, func() {
+		u.waiting = false
+		if u.ctx.Err() == nil {
+			u.redraw()
+		}
+	})
+}
+
+// counting reports whether the visible page changes with the clock alone.
+func counting(u *ui, now time.Time) bool {
+	if u.current == nil || u.ctx.Err() != nil {
+		return false
+	}
+	switch u.current.key() {
+	case pageActivity, pageSettings:
+		return false
+	}
+	return view.Counting(u.snap, now)
+}
+
+// problem returns an error in words for a person.
+func problem(err error) string {
+	var invalid *control.InvalidError
+	switch {
+	case errors.As(err, &invalid) && len(invalid.Fields) > 0:
+		return view.Tf("Not saved. %s: %s.", invalid.Fields[0].Field, invalid.Fields[0].Message)
+	case errors.Is(err, context.DeadlineExceeded):
+		return view.T("Breakwater did not answer in time. Nothing was changed as far as this window knows.")
+	case errors.Is(err, control.ErrNotFound):
+		return view.T("That is no longer there. The list is up to date again.")
+	}
+	return view.Tf("That did not work: %s", err)
+}

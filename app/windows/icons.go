@@ -1,0 +1,97 @@
+//go:build (cgo || ci) && !nogui
+
+package windows
+
+import (
+	"embed"
+
+	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/canvas"
+	"fyne.io/fyne/v2/theme"
+	"fyne.io/fyne/v2/widget"
+
+	"breakwater/app/windows/view"
+)
+
+//go:embed icons/*.svg
+var iconFiles embed.FS
+
+var iconCache = map[string]fyne.Resource{}
+
+// drawing returns an icon in the colour of the theme's name.
+func drawing(name string, colour fyne.ThemeColorName) fyne.Resource {
+	key := name + "/" + string(colour)
+	if r, ok := iconCache[key]; ok {
+		return r
+	}
+	b, err := iconFiles.ReadFile("icons/" + name + ".svg")
+	if err != nil {
+		return theme.BrokenImageIcon()
+	}
+	r := theme.NewColoredResource(fyne.NewStaticResource("bw-"+name+".svg", b), colour)
+	iconCache[key] = r
+	return r
+}
+
+// glyph is a small drawing in a theme colour.
+type glyph struct {
+	widget.BaseWidget
+	name   string
+	colour fyne.ThemeColorName
+	side   float32
+}
+
+func newGlyph(name string, colour fyne.ThemeColorName, side float32) *glyph {
+	g := &glyph{name: name, colour: colour, side: side}
+	g.ExtendBaseWidget(g)
+	return g
+}
+
+func newShape(s view.Shape, r view.Role, side float32) *glyph {
+	return newGlyph(string(s), roleColor(r), side)
+}
+
+// set changes drawing and colour; it does nothing when they are shown already.
+func (g *glyph) set(name string, colour fyne.ThemeColorName) {
+	if g.name == name && g.colour == colour {
+		return
+	}
+	g.name, g.colour = name, colour
+	g.Refresh()
+}
+
+func (g *glyph) show(s view.Shape, r view.Role) { g.set(string(s), roleColor(r)) }
+
+// MinSize is the square of the drawing.
+func (g *glyph) MinSize() fyne.Size {
+	g.ExtendBaseWidget(g)
+	return fyne.NewSquareSize(g.side)
+}
+
+// CreateRenderer draws the icon in the middle of its room.
+func (g *glyph) CreateRenderer() fyne.WidgetRenderer {
+	img := canvas.NewImageFromResource(drawing(g.name, g.colour))
+	img.FillMode = canvas.ImageFillContain
+	return &glyphRenderer{g: g, img: img}
+}
+
+type glyphRenderer struct {
+	g   *glyph
+	img *canvas.Image
+}
+
+func (r *glyphRenderer) Layout(size fyne.Size) {
+	side := min(r.g.side, size.Width, size.Height)
+	r.img.Resize(fyne.NewSquareSize(side))
+	r.img.Move(fyne.NewPos((size.Width-side)/2, (size.Height-side)/2))
+}
+
+func (r *glyphRenderer) MinSize() fyne.Size { return fyne.NewSquareSize(r.g.side) }
+
+func (r *glyphRenderer) Refresh() {
+	r.img.Resource = drawing(r.g.name, r.g.colour)
+	r.img.Refresh()
+}
+
+func (r *glyphRenderer) Objects() []fyne.CanvasObject { return []fyne.CanvasObject{r.img} }
+func (r *glyphRenderer) Destroy()                     {}

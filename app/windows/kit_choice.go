@@ -1,0 +1,287 @@
+//go:build (cgo || ci) && !nogui
+
+package windows
+
+import (
+	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/canvas"
+	"fyne.io/fyne/v2/driver/desktop"
+	"fyne.io/fyne/v2/theme"
+	"fyne.io/fyne/v2/widget"
+
+	"breakwater/app/windows/view"
+)
+
+// segments lets one of a few short words be chosen.
+type segments struct {
+	widget.BaseWidget
+	words    []string
+	at       int
+	hover    int
+	focused  bool
+	onChange func(int)
+	redraw   func()
+}
+
+func newSegments(words []string, at int, change func(int)) *segments {
+	s := &segments{words: words, at: at, hover: -1, onChange: change}
+	s.ExtendBaseWidget(s)
+	return s
+}
+
+// set shows a choice without calling anybody.
+func (s *segments) set(at int) {
+	if s.at == at {
+		return
+	}
+	s.at = at
+	s.Refresh()
+}
+
+func (s *segments) choose(at int) {
+	if at < 0 || at >= len(s.words) || at == s.at {
+		return
+	}
+	s.set(at)
+	if s.onChange != nil {
+		s.onChange(at)
+	}
+}
+
+const segmentHeight float32 = 28
+
+func (s *segments) widths() []float32 {
+	out := make([]float32, len(s.words))
+	for i, w := range s.words {
+		out[i] = fyne.MeasureText(w, sizeBody, fyne.TextStyle{}).Width + 24
+	}
+	return out
+}
+
+func (s *segments) under(x float32) int {
+	for i, w := range s.widths() {
+		if x < w {
+			return i
+		}
+		x -= w
+	}
+	return -1
+}
+
+// Tapped chooses the word under the pointer.
+func (s *segments) Tapped(e *fyne.PointEvent) { s.choose(s.under(e.Position.X)) }
+
+// MouseIn follows the pointer.
+func (s *segments) MouseIn(e *desktop.MouseEvent) { s.MouseMoved(e) }
+
+// MouseMoved follows the pointer.
+func (s *segments) MouseMoved(e *desktop.MouseEvent) {
+	if at := s.under(e.Position.X); at != s.hover {
+		s.hover = at
+		s.Refresh()
+	}
+}
+
+// MouseOut ends the hover.
+func (s *segments) MouseOut() { s.hover = -1; s.Refresh() }
+
+// FocusGained shows the focus ring.
+func (s *segments) FocusGained() { s.focused = true; s.Refresh() }
+
+// FocusLost hides it.
+func (s *segments) FocusLost() { s.focused = false; s.Refresh() }
+
+// TypedRune does nothing: the arrows choose.
+func (s *segments) TypedRune(rune) {}
+
+// TypedKey chooses with the arrows.
+func (s *segments) TypedKey(e *fyne.KeyEvent) {
+	switch e.Name {
+	case fyne.KeyLeft, fyne.KeyUp:
+		s.choose(s.at - 1)
+	case fyne.KeyRight, fyne.KeyDown:
+		s.choose(s.at + 1)
+	case fyne.KeyEscape:
+		escape()
+	}
+}
+
+// CreateRenderer draws one ground, the chosen part and the words.
+func (s *segments) CreateRenderer() fyne.WidgetRenderer {
+	r := &segmentsRenderer{s: s, ground: canvas.NewRectangle(nil), chosen: canvas.NewRectangle(nil)}
+	for _, w := range s.words {
+		t := newText(w, view.RoleMuted)
+		t.align = fyne.TextAlignCenter
+		r.words = append(r.words, t)
+	}
+	r.colour()
+	return r
+}
+
+type segmentsRenderer struct {
+	s              *segments
+	ground, chosen *canvas.Rectangle
+	words          []*text
+}
+
+func (r *segmentsRenderer) colour() {
+	r.ground.FillColor = paint(colorSoft)
+	r.ground.CornerRadius = radius
+	r.ground.StrokeWidth = 0
+	if r.s.focused {
+		r.ground.StrokeColor, r.ground.StrokeWidth = paint(theme.ColorNamePrimary), 1.5
+	}
+	r.chosen.FillColor = paint(colorCard)
+	r.chosen.StrokeColor, r.chosen.StrokeWidth = paint(theme.ColorNameInputBorder), 1
+	r.chosen.CornerRadius = radius - 1
+	for i, t := range r.words {
+		role := view.RoleMuted
+		if i == r.s.at || i == r.s.hover {
+			role = view.RoleText
+		}
+		t.style.Bold = i == r.s.at
+		t.role = role
+	}
+}
+
+func (r *segmentsRenderer) Layout(size fyne.Size) {
+	r.ground.Resize(r.MinSize())
+	x := float32(0)
+	for i, w := range r.s.widths() {
+		r.words[i].Move(fyne.NewPos(x, 0))
+		r.words[i].Resize(fyne.NewSize(w, segmentHeight))
+		if i == r.s.at {
+			r.chosen.Move(fyne.NewPos(x+2, 2))
+			r.chosen.Resize(fyne.NewSize(w-4, segmentHeight-4))
+		}
+		x += w
+	}
+}
+
+func (r *segmentsRenderer) MinSize() fyne.Size {
+	w := float32(0)
+	for _, one := range r.s.widths() {
+		w += one
+	}
+	return fyne.NewSize(w, segmentHeight)
+}
+
+func (r *segmentsRenderer) Refresh() {
+	r.colour()
+	r.Layout(r.s.Size())
+	r.ground.Refresh()
+	r.chosen.Refresh()
+	for _, t := range r.words {
+		t.Refresh()
+	}
+}
+
+func (r *segmentsRenderer) Objects() []fyne.CanvasObject {
+	out := []fyne.CanvasObject{r.ground, r.chosen}
+	for _, t := range r.words {
+		out = append(out, t)
+	}
+	return out
+}
+func (r *segmentsRenderer) Destroy() {}
+
+// field is an entry that passes Esc on to the dialog it is in.
+type field struct{ widget.Entry }
+
+func newField(placeholder string) *field {
+	f := &field{}
+	f.PlaceHolder = placeholder
+	f.Scroll = fyne.ScrollHorizontalOnly
+	f.ExtendBaseWidget(f)
+	return f
+}
+
+func newSecret(placeholder string) *field {
+	f := newField(placeholder)
+	f.Password = true
+	return f
+}
+
+// TypedKey handles Esc and leaves the rest to the entry.
+func (f *field) TypedKey(e *fyne.KeyEvent) {
+	if e.Name == fyne.KeyEscape {
+		escape()
+		return
+	}
+	f.Entry.TypedKey(e)
+}
+
+// choice is a select that passes Esc on.
+type choice struct{ widget.Select }
+
+func newChoice(options []string, change func(string)) *choice {
+	c := &choice{}
+	c.Options, c.OnChanged = options, change
+	c.ExtendBaseWidget(c)
+	return c
+}
+
+// show selects a word without calling anybody.
+func (c *choice) show(word string) {
+	if c.Selected == word {
+		return
+	}
+	f := c.OnChanged
+	c.OnChanged = nil
+	c.SetSelected(word)
+	c.OnChanged = f
+}
+
+// TypedKey handles Esc and leaves the rest to the select.
+func (c *choice) TypedKey(e *fyne.KeyEvent) {
+	if e.Name == fyne.KeyEscape {
+		escape()
+		return
+	}
+	c.Select.TypedKey(e)
+}
+
+// button is a push button that passes Esc on.
+type button struct{ widget.Button }
+
+func newButton(label string, tap func()) *button {
+	b := &button{}
+	b.Text, b.OnTapped = label, tap
+	b.ExtendBaseWidget(b)
+	return b
+}
+
+func newPrimary(label string, tap func()) *button {
+	b := newButton(label, tap)
+	b.Importance = widget.HighImportance
+	return b
+}
+
+func (b *button) icon(name string) *button {
+	colour := theme.ColorNameForeground
+	if b.Importance == widget.HighImportance {
+		colour = theme.ColorNameForegroundOnPrimary
+	}
+	b.Icon = drawing(name, colour)
+	return b
+}
+
+func (b *button) enable(on bool) {
+	if on {
+		b.Enable()
+	} else {
+		b.Disable()
+	}
+}
+
+// TypedKey handles Esc and Enter and leaves the rest to the button.
+func (b *button) TypedKey(e *fyne.KeyEvent) {
+	switch e.Name {
+	case fyne.KeyEscape:
+		escape()
+	case fyne.KeyReturn, fyne.KeyEnter:
+		b.Tapped(nil)
+	default:
+		b.Button.TypedKey(e)
+	}
+}

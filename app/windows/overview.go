@@ -1,0 +1,269 @@
+//go:build (cgo || ci) && !nogui
+
+package windows
+
+import (
+	"context"
+	"strconv"
+
+	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/container"
+
+	"breakwater/app/windows/view"
+	"breakwater/proxy/control"
+)
+
+// The keys of the pages.
+const (
+	pageOverview    = "overview"
+	pageConnections = "connections"
+	pageActivity    = "activity"
+	pageSettings    = "settings"
+	pageDemo        = "demo"
+)
+
+// overview is the page of what is serving now.
+type overview struct {
+	u       *ui
+	pause   *button
+	root    *fyne.Container
+	content fyne.CanvasObject
+	welcome *welcome
+
+	notices *fyne.Container
+	conns   *liveRows
+	brk     *liveRows
+	recent  *liveRows
+	calm    *text // the breakers, when all are closed
+	setup   *setupCard
+}
+
+func newOverview(u *ui) *overview { return &overview{u: u} }
+
+func (p *overview) key() string   { return pageOverview }
+func (p *overview) title() string { return view.T("Overview") }
+func (p *overview) icon() string  { return "overview" }
+
+func (p *overview) open(string) {}
+
+func (p *overview) head() heading {
+	if !p.u.known {
+		return heading{view.ShapeDotted, view.RoleMuted, view.T("Looking for Breakwater"), ""}
+	}
+	s := view.Overview(p.u.snap, p.u.now())
+	return heading{s.Shape, s.Role, s.Title, s.Sub}
+}
+
+func (p *overview) action() fyne.CanvasObject {
+	p.pause = newButton(view.T("Pause"), func() {
+		to := !p.u.snap.Paused
+		p.u.act(func(ctx context.Context) error { return p.u.facade.SetPaused(ctx, to) }, nil)
+	})
+	return p.pause
+}
+
+func (p *overview) build() fyne.CanvasObject {
+	p.notices = container.New(stack{gap})
+	p.conns = newLiveRows(columns{gap: 12, edge: 8, list: []column{
+		{width: 120, flex: 3}, {width: 170, flex: 4}, {width: 120, flex: 2, priority: 2}, {width: 96, priority: 1, right: true}, {width: 64, priority: 3, right: true},
+	}}, func() []fyne.CanvasObject {
+		return []fyne.CanvasObject{newText("", view.RoleText).clipped(), newBadge(), newText("", view.RoleMuted).clipped(),
+			newText("", view.RoleMuted).right().clipped(), newText("", view.RoleMuted).right().clipped()}
+	})
+	p.brk = newLiveRows(columns{gap: 12, edge: 8, list: []column{{width: 90, flex: 3}, {width: 110, flex: 4}, {width: 44, right: true}}},
+		func() []fyne.CanvasObject {
+			return []fyne.CanvasObject{newText("", view.RoleText).clipped(), newBadge(), newText("", view.RoleMuted).right()}
+		})
+	p.recent = newLiveRows(columns{gap: 12, edge: 8, list: []column{
+		{width: 64}, {width: 90, flex: 1, priority: 2}, {width: 110, flex: 2}, {width: 16}, {width: 110, flex: 2}, {width: 56}, {width: 56, right: true},
+	}}, func() []fyne.CanvasObject {
+		return []fyne.CanvasObject{newText("", view.RoleMuted), newText("", view.RoleMuted).clipped(), newText("", view.RoleText).clipped(),
+			newGlyph("failover", colorMuted, 16), newText("", view.RoleText).clipped(), newBadge(), newText("", view.RoleMuted).right()}
+	})
+	p.calm = newText("", view.RoleMuted).wrapped()
+	p.setup = newSetupCard(p.u)
+	breakers := flush(view.T("Breakers"), newCaption(view.T("one per provider")), container.New(stack{gapSmall}, p.brk.box, container.New(inset{0, 8, 4, 8}, p.calm)))
+	all := newLink(view.T("All activity"), func() { p.u.goTo(pageActivity) })
+	p.content = scrolled(
+		p.notices,
+		flush(view.T("Connections"), newLink(view.T("Manage"), func() { p.u.goTo(pageConnections) }), p.conns.box),
+		container.New(halves{gap: gapGroup, turn: 560}, breakers, p.setup.box),
+		flush(view.T("Recent requests"), all, p.recent.box),
+	)
+	p.welcome = newWelcome(p.u)
+	p.root = container.NewStack(p.content, p.welcome.box)
+	return p.root
+}
+
+func (p *overview) apply() {
+	u := p.u
+	switch {
+	case u.snap.Paused:
+		p.pause.SetText(view.T("Resume"))
+	default:
+		p.pause.SetText(view.T("Pause"))
+	}
+	empty := u.known && len(u.snap.Connections) == 0
+	show(p.pause, u.known && !empty)
+	show(p.welcome.box, empty)
+	show(p.content, u.known && !empty)
+	if empty {
+		p.welcome.apply()
+		return
+	}
+	p.applyNotices()
+	p.applyConnections()
+	p.applyBreakers()
+	p.applyRecent()
+	p.setup.apply()
+}
+
+func (p *overview) applyNotices() {
+	list := p.u.snap.Notices
+	if len(list) == len(p.notices.Objects) {
+		for i, n := range list {
+			p.notices.Objects[i].(*banner).label.set(n.Text)
+		}
+	} else {
+		p.notices.Objects = nil
+		for _, n := range list {
+			b := newBanner(view.ShapeHalf, view.RoleWarning, nil)
+			b.flat()
+			b.say(n.Text)
+			p.notices.Objects = append(p.notices.Objects, b)
+		}
+		p.notices.Refresh()
+	}
+	show(p.notices, len(list) > 0)
+}
+
+func (p *overview) applyConnections() {
+	u := p.u
+	rows := view.ConnectionRows(u.snap, view.ByOrder, false, u.now())
+	p.conns.resize(len(rows))
+	for i, v := range rows {
+		r, c := p.conns.rows[i], u.snap.Connections[i]
+		r.cells[0].(*text).set(v.Name)
+		r.cells[1].(*badge).show(v.Badge)
+		r.cells[2].(*text).set(v.Provider)
+		r.cells[3].(*text).set(served(c))
+		r.cells[4].(*text).set(v.LastUsed)
+		r.tips[1], r.tips[4] = v.Badge.Tip, v.UsedTip
+		r.onTap = func() { u.goTo(pageConnections + "/" + v.ID) }
+	}
+}
+
+func served(c control.Connection) string {
+	switch {
+	case c.InFlight > 0:
+		return view.Tf("%d in flight", c.InFlight)
+	case c.Served == 0:
+		return ""
+	default:
+		return view.Tf("%d answered", c.Served)
+	}
+}
+
+func (p *overview) applyBreakers() {
+	u := p.u
+	now := u.now()
+	p.brk.resize(len(u.snap.Breakers))
+	calm := true
+	for i, b := range u.snap.Breakers {
+		r := p.brk.rows[i]
+		v := view.BreakerBadge(b, now)
+		calm = calm && b.State == "CLOSED"
+		r.cells[0].(*text).set(b.ProviderName)
+		r.cells[1].(*badge).show(v)
+		r.cells[2].(*text).set(strconv.Itoa(b.FailureCount) + "/" + strconv.Itoa(b.FailureThreshold))
+		r.tips[1] = v.Tip
+		r.tips[2] = view.Tf("%d of %d counted failures until it opens", b.FailureCount, b.FailureThreshold)
+	}
+	show(p.calm, calm)
+	if calm {
+		p.calm.set(view.T("All closed. A breaker opens when a provider keeps failing, keeps requests away from it for a while, then lets one probe through."))
+	}
+}
+
+func (p *overview) applyRecent() {
+	u := p.u
+	now := u.now()
+	list := u.activity[:min(6, len(u.activity))]
+	p.recent.resize(len(list))
+	p.recent.empty(len(list) == 0, view.T("No request yet. Point an agent at the address above and its first request shows here."))
+	for i, a := range list {
+		r, v := p.recent.rows[i], view.NewActivityRow(a, now)
+		showActivity(r.cells, r.tips, v)
+		r.onTap = func() { u.goTo(pageActivity + "/" + strconv.FormatInt(a.ID, 10)) }
+	}
+}
+
+// showActivity fills the seven cells of a request's line.
+func showActivity(cells []fyne.CanvasObject, tip []string, v view.ActivityRow) {
+	cells[0].(*text).set(v.Time)
+	cells[1].(*text).set(v.Client)
+	cells[2].(*text).set(v.Model)
+	g := cells[3].(*glyph)
+	tip[3] = ""
+	if v.Failover {
+		g.set("failover", "warning")
+		tip[3] = view.T("another connection failed first")
+	} else {
+		g.set("blank", colorMuted)
+	}
+	cells[4].(*text).set(v.Who)
+	cells[5].(*badge).show(v.Badge)
+	cells[6].(*text).set(v.Duration)
+	tip[0], tip[5] = v.TimeTip, v.Badge.Tip
+}
+
+// show shows or hides an object, when that is a change.
+func show(o fyne.CanvasObject, on bool) {
+	if o.Visible() == on {
+		return
+	}
+	if on {
+		o.Show()
+	} else {
+		o.Hide()
+	}
+}
+
+// liveRows is a short list of rows that are kept from one state to the next.
+type liveRows struct {
+	cols  columns
+	make  func() []fyne.CanvasObject
+	rows  []*tapRow
+	box   *fyne.Container
+	blank *text
+}
+
+func newLiveRows(cols columns, cells func() []fyne.CanvasObject) *liveRows {
+	l := &liveRows{cols: cols, make: cells, blank: newText("", view.RoleMuted).wrapped()}
+	l.box = container.New(stack{0})
+	return l
+}
+
+func (l *liveRows) resize(n int) {
+	if n == len(l.rows) {
+		return
+	}
+	for len(l.rows) < n {
+		l.rows = append(l.rows, newTapRow(&l.cols, rowHeight, l.make()...))
+	}
+	l.rows = l.rows[:n]
+	l.box.Objects = l.box.Objects[:0]
+	for _, r := range l.rows {
+		l.box.Objects = append(l.box.Objects, r)
+	}
+	l.box.Refresh()
+}
+
+// empty says what will fill the list while nothing is in it.
+func (l *liveRows) empty(on bool, s string) {
+	l.blank.set(s)
+	if on && len(l.box.Objects) == 0 {
+		l.box.Objects = []fyne.CanvasObject{container.New(inset{0, 8, 4, 8}, l.blank)}
+		l.box.Refresh()
+	}
+}

@@ -1,0 +1,292 @@
+//go:build (cgo || ci) && !nogui
+
+package windows
+
+import (
+	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/canvas"
+	"fyne.io/fyne/v2/driver/desktop"
+	"fyne.io/fyne/v2/theme"
+	"fyne.io/fyne/v2/widget"
+
+	"breakwater/app/windows/view"
+)
+
+// row is one line of a table: cells in columns, a hover ground, tips for what
+// is cut short or has more to tell, and a menu on the right button.
+type row struct {
+	widget.BaseWidget
+	cols   *columns
+	cells  []fyne.CanvasObject
+	tips   []string // beside the cell of the same place
+	height float32
+	onTap  func()
+	onMenu func(at fyne.Position)
+	// chosen draws the selection ground where the row is not in a list.
+	chosen bool
+
+	hovered bool
+	cell    int // under the pointer
+}
+
+func newRow(cols *columns, height float32, cells ...fyne.CanvasObject) *row {
+	r := &row{cols: cols, cells: cells, height: height, tips: make([]string, len(cells)), cell: -1}
+	r.ExtendBaseWidget(r)
+	return r
+}
+
+// MouseIn shows the hover ground.
+func (r *row) MouseIn(e *desktop.MouseEvent) {
+	r.hovered = true
+	r.Refresh()
+	r.MouseMoved(e)
+}
+
+// MouseMoved asks for the tip of the cell under the pointer.
+func (r *row) MouseMoved(e *desktop.MouseEvent) {
+	at := -1
+	x, w := r.cols.place(r.Size().Width)
+	for i := range x {
+		if w[i] > 0 && e.Position.X >= x[i] && e.Position.X < x[i]+w[i]+r.cols.gap {
+			at = i
+		}
+	}
+	if at == r.cell {
+		return
+	}
+	r.cell = at
+	tips.hide()
+	if s := r.tip(at); s != "" {
+		tips.ask(s, e.AbsolutePosition)
+	}
+}
+
+func (r *row) tip(at int) string {
+	if at < 0 {
+		return ""
+	}
+	if t, ok := r.cells[at].(*text); ok && t.cut() {
+		if r.tips[at] != "" {
+			return t.content + " · " + r.tips[at]
+		}
+		return t.content
+	}
+	if b, ok := r.cells[at].(*badge); ok && b.label.cut() && r.tips[at] != "" {
+		return b.label.content + " · " + r.tips[at]
+	}
+	return r.tips[at]
+}
+
+// MouseOut ends hover and tip.
+func (r *row) MouseOut() {
+	r.hovered, r.cell = false, -1
+	tips.hide()
+	r.Refresh()
+}
+
+// TappedSecondary opens the row's menu.
+func (r *row) TappedSecondary(e *fyne.PointEvent) {
+	if r.onMenu != nil {
+		r.onMenu(e.AbsolutePosition)
+	}
+}
+
+// CreateRenderer draws ground and cells.
+func (r *row) CreateRenderer() fyne.WidgetRenderer {
+	return &rowRenderer{r: r, ground: canvas.NewRectangle(nil)}
+}
+
+type rowRenderer struct {
+	r      *row
+	ground *canvas.Rectangle
+}
+
+func (r *rowRenderer) Layout(size fyne.Size) {
+	r.ground.Resize(size)
+	r.ground.CornerRadius = 4
+	x, w := r.r.cols.place(size.Width)
+	for i, c := range r.r.cells {
+		if w[i] == 0 {
+			c.Hide()
+			continue
+		}
+		c.Show()
+		h := size.Height
+		switch c.(type) {
+		case *text, *badge, *glyph:
+		default:
+			h = min(c.MinSize().Height, size.Height)
+		}
+		c.Resize(fyne.NewSize(w[i], h))
+		c.Move(fyne.NewPos(x[i], (size.Height-h)/2))
+	}
+}
+
+func (r *rowRenderer) MinSize() fyne.Size { return fyne.NewSize(80, r.r.height) }
+func (r *rowRenderer) Refresh() {
+	r.ground.FillColor = nil
+	switch {
+	case r.r.chosen:
+		r.ground.FillColor = paint(theme.ColorNameSelection)
+	case r.r.hovered:
+		r.ground.FillColor = paint(theme.ColorNameHover)
+	}
+	r.ground.Refresh()
+	for _, c := range r.r.cells {
+		c.Refresh()
+	}
+}
+
+func (r *rowRenderer) Objects() []fyne.CanvasObject {
+	return append([]fyne.CanvasObject{r.ground}, r.r.cells...)
+}
+func (r *rowRenderer) Destroy() {}
+
+// tapRow is a row outside a list that can be tapped.
+type tapRow struct{ row }
+
+func newTapRow(cols *columns, height float32, cells ...fyne.CanvasObject) *tapRow {
+	r := &tapRow{row{cols: cols, cells: cells, height: height, tips: make([]string, len(cells)), cell: -1}}
+	r.ExtendBaseWidget(r)
+	return r
+}
+
+// Tapped acts on the row.
+func (r *tapRow) Tapped(*fyne.PointEvent) {
+	if r.onTap != nil {
+		r.onTap()
+	}
+}
+
+// CreateRenderer draws ground and cells.
+func (r *tapRow) CreateRenderer() fyne.WidgetRenderer {
+	return &rowRenderer{r: &r.row, ground: canvas.NewRectangle(nil)}
+}
+
+// badge is a state's shape and words.
+type badge struct {
+	widget.BaseWidget
+	shape *glyph
+	label *text
+}
+
+func newBadge() *badge {
+	b := &badge{shape: newShape(view.ShapeRing, view.RoleMuted, 14), label: newText("", view.RoleText).clipped()}
+	b.ExtendBaseWidget(b)
+	return b
+}
+
+func (b *badge) show(v view.Badge) {
+	b.shape.show(v.Shape, v.Role)
+	b.label.show(v.Text(), v.Role)
+}
+
+// CreateRenderer draws shape and words.
+func (b *badge) CreateRenderer() fyne.WidgetRenderer { return &badgeRenderer{b} }
+
+type badgeRenderer struct{ b *badge }
+
+func (r *badgeRenderer) Layout(size fyne.Size) {
+	r.b.shape.Resize(fyne.NewSize(14, size.Height))
+	r.b.label.Move(fyne.NewPos(20, 0))
+	r.b.label.Resize(fyne.NewSize(max(0, size.Width-20), size.Height))
+}
+func (r *badgeRenderer) MinSize() fyne.Size { return fyne.NewSize(60, 20) }
+func (r *badgeRenderer) Refresh() {
+	r.b.shape.Refresh()
+	r.b.label.Refresh()
+}
+func (r *badgeRenderer) Objects() []fyne.CanvasObject {
+	return []fyne.CanvasObject{r.b.shape, r.b.label}
+}
+func (r *badgeRenderer) Destroy() {}
+
+// tableHead is the line of column titles; sortable ones can be tapped.
+type tableHead struct {
+	widget.BaseWidget
+	cols    *columns
+	titles  []*text
+	onSort  func(key string)
+	sorted  string
+	reverse bool
+}
+
+func newTableHead(cols *columns, sort func(key string)) *tableHead {
+	h := &tableHead{cols: cols, onSort: sort}
+	for _, c := range cols.list {
+		t := newCaption(c.title).clipped()
+		if c.right {
+			t.align = fyne.TextAlignTrailing
+		}
+		h.titles = append(h.titles, t)
+	}
+	h.ExtendBaseWidget(h)
+	return h
+}
+
+// mark shows which column the rows are sorted by.
+func (h *tableHead) mark(key string, reverse bool) {
+	h.sorted, h.reverse = key, reverse
+	for i, c := range h.cols.list {
+		word := c.title
+		if c.key == key && key != "" && word != "" {
+			if reverse {
+				word += " ↑"
+			} else {
+				word += " ↓"
+			}
+		}
+		h.titles[i].set(word)
+	}
+}
+
+// Tapped sorts by the column under the pointer.
+func (h *tableHead) Tapped(e *fyne.PointEvent) {
+	x, w := h.cols.place(h.Size().Width)
+	for i, c := range h.cols.list {
+		if c.sort && w[i] > 0 && e.Position.X >= x[i] && e.Position.X < x[i]+w[i] && h.onSort != nil {
+			h.onSort(c.key)
+		}
+	}
+}
+
+// CreateRenderer draws the titles and a line below.
+func (h *tableHead) CreateRenderer() fyne.WidgetRenderer {
+	return &tableHeadRenderer{h: h, rule: canvas.NewRectangle(paint(theme.ColorNameSeparator))}
+}
+
+type tableHeadRenderer struct {
+	h    *tableHead
+	rule *canvas.Rectangle
+}
+
+func (r *tableHeadRenderer) Layout(size fyne.Size) {
+	x, w := r.h.cols.place(size.Width)
+	for i, t := range r.h.titles {
+		if w[i] == 0 {
+			t.Hide()
+			continue
+		}
+		t.Show()
+		t.Move(fyne.NewPos(x[i], 0))
+		t.Resize(fyne.NewSize(w[i], size.Height-1))
+	}
+	r.rule.Move(fyne.NewPos(0, size.Height-1))
+	r.rule.Resize(fyne.NewSize(size.Width, 1))
+}
+func (r *tableHeadRenderer) MinSize() fyne.Size { return fyne.NewSize(80, 26) }
+func (r *tableHeadRenderer) Refresh() {
+	r.rule.FillColor = paint(theme.ColorNameSeparator)
+	r.rule.Refresh()
+	for _, t := range r.h.titles {
+		t.Refresh()
+	}
+}
+func (r *tableHeadRenderer) Objects() []fyne.CanvasObject {
+	out := []fyne.CanvasObject{r.rule}
+	for _, t := range r.h.titles {
+		out = append(out, t)
+	}
+	return out
+}
+func (r *tableHeadRenderer) Destroy() {}

@@ -1,0 +1,41 @@
+//go:build (cgo || ci) && !nogui
+
+package windows
+
+import (
+	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/container"
+
+	"breakwater/app/windows/view"
+)
+
+// setupCard shows the endpoint and the line that points a client at it.
+type setupCard struct {
+	u        *ui
+	at       int
+	box      fyne.CanvasObject
+	endpoint *copyLine
+	line     *copyLine
+	note     *text
+}
+
+func newSetupCard(u *ui) *setupCard {
+	c := &setupCard{u: u, note: newCaption("").wrapped()}
+	c.endpoint = newCopyLine(u, view.T("Copy the address"))
+	c.line = newCopyLine(u, view.T("Copy the line"))
+	c.line.wraps()
+	var names []string
+	for _, s := range view.Setups(u.snap) {
+		names = append(names, s.Client)
+	}
+	pick := newSegments(names, 0, func(at int) { c.at = at; c.apply() })
+	c.box = card(view.T("Point your agent here"), nil, container.New(stack{gap}, c.endpoint.box, container.New(line{}, pick), c.line.box, c.note))
+	return c
+}
+
+func (c *setupCard) apply() {
+	list := view.Setups(c.u.snap)
+	c.endpoint.set(c.u.snap.Endpoint)
+	c.line.set(list[c.at].Line)
+	c.note.set(list[c.at].Note)
+}

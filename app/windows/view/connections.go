@@ -1,0 +1,185 @@
+package view
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"breakwater/proxy/control"
+)
+
+// ConnectionRow is one line of the connections table.
+type ConnectionRow struct {
+	ID, Name  string
+	Active    bool
+	Badge     Badge
+	Provider  string
+	Dialects  string
+	Priority  string
+	LastError string
+	LastUsed  string
+	UsedTip   string // exact time of the last use
+	ErrorTip  string // exact time of the last error
+	Served    string
+	First     bool // in routing order
+	Last      bool
+	Cooling   bool // a cooldown can be cleared
+}
+
+// Column names a column of the connections table that can be sorted by.
+type Column string
+
+// The sortable columns. ByOrder is the routing order.
+const (
+	ByOrder    Column = "order"
+	ByName     Column = "name"
+	ByState    Column = "state"
+	ByProvider Column = "provider"
+	ByUsed     Column = "used"
+)
+
+// ConnectionRows returns the rows of the table, sorted.
+func ConnectionRows(s control.Snapshot, by Column, reverse bool, now time.Time) []ConnectionRow {
+	list := slices.Clone(s.Connections)
+	slices.SortStableFunc(list, func(a, b control.Connection) int {
+		n := compare(a, b, by)
+		if reverse {
+			return -n
+		}
+		return n
+	})
+	rows := make([]ConnectionRow, len(list))
+	for i, c := range list {
+		rows[i] = connectionRow(c, now)
+		rows[i].First = c.ID == s.Connections[0].ID
+		rows[i].Last = c.ID == s.Connections[len(s.Connections)-1].ID
+	}
+	return rows
+}
+
+func compare(a, b control.Connection, by Column) int {
+	switch by {
+	case ByName:
+		return strings.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name))
+	case ByState:
+		return cmp.Compare(rank(a.State), rank(b.State))
+	case ByProvider:
+		return strings.Compare(strings.ToLower(a.ProviderName), strings.ToLower(b.ProviderName))
+	case ByUsed:
+		return used(b).Compare(used(a))
+	}
+	return 0
+}
+
+func used(c control.Connection) time.Time {
+	if c.LastUsedAt == nil {
+		return time.Time{}
+	}
+	return *c.LastUsedAt
+}
+
+// rank orders states by how much they need the user.
+func rank(s control.State) int {
+	order := []control.State{
+		control.StateBanned, control.StateExpired, control.StateCreditsExhausted, control.StateOpen,
+		control.StateCooling, control.StateProbing, control.StateModelLocked, control.StateDegraded,
+		control.StateServing, control.StateOff,
+	}
+	return slices.Index(order, s)
+}
+
+func connectionRow(c control.Connection, now time.Time) ConnectionRow {
+	row := ConnectionRow{
+		ID: c.ID, Name: c.Name, Active: c.Active, Badge: ConnectionBadge(c, now),
+		Provider: c.ProviderName, Dialects: dialects(c.Dialects), Priority: strconv.Itoa(c.Priority),
+		LastError: lastError(c), LastUsed: T("never"), Served: strconv.FormatInt(c.Served, 10),
+		Cooling: c.State == control.StateCooling || c.State == control.StateModelLocked,
+	}
+	if c.LastErrorAt != nil {
+		row.ErrorTip = Exact(*c.LastErrorAt)
+	}
+	if c.LastUsedAt != nil {
+		row.LastUsed, row.UsedTip = Ago(*c.LastUsedAt, now), Exact(*c.LastUsedAt)
+	}
+	return row
+}
+
+func dialects(list []string) string {
+	out := make([]string, len(list))
+	for i, d := range list {
+		out[i] = Dialect(d)
+	}
+	return strings.Join(out, ", ")
+}
+
+// Move returns the ids of the connections with one moved by step places, or
+// nil when it cannot go there.
+func Move(s control.Snapshot, id string, step int) []string {
+	ids := make([]string, len(s.Connections))
+	at := -1
+	for i, c := range s.Connections {
+		ids[i] = c.ID
+		if c.ID == id {
+			at = i
+		}
+	}
+	to := at + step
+	if at < 0 || to < 0 || to >= len(ids) {
+		return nil
+	}
+	ids[at], ids[to] = ids[to], ids[at]
+	return ids
+}
+
+// Fact is one labelled value of a detail pane.
+type Fact struct {
+	Label, Value string
+	Mono         bool
+	Tip          string
+}
+
+// Facts returns what the detail pane of a connection shows.
+func Facts(c control.Connection, now time.Time) []Fact {
+	out := []Fact{
+		{Label: T("Base URL"), Value: c.BaseURL, Mono: true},
+		{Label: T("Credential"), Value: credential(c)},
+		{Label: T("Since start"), Value: Tf("%d answered, %d failed, %d in flight", c.Served, c.Failed, c.InFlight)},
+	}
+	if c.DefaultModel != "" {
+		out = append(out, Fact{Label: T("Default model"), Value: c.DefaultModel, Mono: true})
+	}
+	if e := lastError(c); e != "" {
+		f := Fact{Label: T("Last error"), Value: e}
+		if c.LastErrorAt != nil {
+			f.Value, f.Tip = e+", "+Ago(*c.LastErrorAt, now), Exact(*c.LastErrorAt)
+		}
+		out = append(out, f)
+	}
+	if c.RawHint != "" {
+		out = append(out, Fact{Label: T("Provider's hint"), Value: c.RawHint, Mono: true})
+	}
+	if c.BackoffLevel > 0 {
+		out = append(out, Fact{Label: T("Backoff step"), Value: strconv.Itoa(c.BackoffLevel)})
+	}
+	if c.DisableCooling {
+		out = append(out, Fact{Label: T("Cooldown"), Value: T("never, by your switch")})
+	}
+	return out
+}
+
+func credential(c control.Connection) string {
+	switch {
+	case c.Credential == "passthrough":
+		return T("the client's own sign-in, passed through")
+	case c.Credential == "none":
+		return T("none needed")
+	case c.HasSecret && c.Credential == "token":
+		return T("token, stored")
+	case c.HasSecret:
+		return T("key, stored")
+	default:
+		return T("missing")
+	}
+}

@@ -1,0 +1,62 @@
+package view
+
+import "breakwater/proxy/control"
+
+// Verdict is the result of a connection test in words.
+type Verdict struct {
+	Shape Shape
+	Role  Role
+	Text  string
+}
+
+// NewVerdict returns what a connection test found. Upstream text is left out:
+// the closed word of the diagnosis says enough.
+func NewVerdict(r control.TestResult) Verdict {
+	if r.Valid {
+		v := Verdict{ShapeCheck, RoleSuccess, Tf("The provider accepted the credential (%s).", Span(r.LatencyMs))}
+		if r.Warning != "" {
+			v.Shape, v.Role = ShapeHalf, RoleWarning
+			v.Text += " " + r.Warning
+		}
+		return v
+	}
+	return Verdict{ShapeCross, verdictRole(r.Diagnosis.Type), verdictText(r)}
+}
+
+func verdictRole(kind string) Role {
+	switch kind {
+	case "unsupported":
+		return RoleMuted
+	case "upstream_rate_limited", "upstream_unavailable":
+		return RoleWarning
+	}
+	return RoleError
+}
+
+func verdictText(r control.TestResult) string {
+	code := ""
+	if r.StatusCode > 0 {
+		code = Tf(" (status %d)", r.StatusCode)
+	}
+	switch r.Diagnosis.Type {
+	case "unsupported":
+		return T("This kind of connection cannot be tested ahead: the first request of your agent is the test.")
+	case "account_deactivated":
+		return T("The provider says that this account is deactivated.") + code
+	case "upstream_auth_error":
+		return T("The provider refused the credential. Check that the whole key was pasted.") + code
+	case "upstream_rate_limited":
+		return T("The provider knows the credential but is limiting it right now.") + code
+	case "upstream_unavailable":
+		return T("The provider is not available right now. Nothing is wrong with the connection as far as one can tell.") + code
+	case "token_expired":
+		return T("The token has expired. Paste a fresh one.") + code
+	case "network_error":
+		return T("The host could not be reached. Check the base URL and the network.")
+	case "auth_missing":
+		return T("There is no key yet. Paste one and test again.")
+	case "upstream_error":
+		return T("The provider answered with an error.") + code
+	}
+	return T("The test could not be run.") + code
+}

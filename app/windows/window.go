@@ -1,0 +1,292 @@
+//go:build (cgo || ci) && !nogui
+
+package windows
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+	"time"
+
+	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/app"
+
+	"breakwater/app/i18n"
+	"breakwater/proxy/control"
+)
+
+// Options says what the window shows first.
+type Options struct {
+	Facade control.Facade
+	// Page is a page's key, "connections", with an id behind a slash where one
+	// thing is meant: "connections/ID", "connections/add", "activity/12".
+	Page string
+	// Theme is system, light or dark; Language is empty for the system's. Both
+	// are replaced by the stored settings once these are known.
+	Theme, Language string
+	// Title is the window's; empty takes the product's name.
+	Title string
+	// DataDir is shown in the settings, so that people find their files.
+	DataDir string
+}
+
+// ErrNoDisplay tells that there is no screen to open a window on.
+var ErrNoDisplay = errors.New("no display: the window needs a graphical session (DISPLAY or WAYLAND_DISPLAY)")
+
+// Run opens the main window and returns when it is closed or ctx ends. It must
+// be called on the main goroutine. Without a display it returns ErrNoDisplay;
+// without OpenGL Fyne itself ends the process with code 1.
+func Run(ctx context.Context, o Options) (err error) {
+	if !hasDisplay(os.Getenv, runtime.GOOS) {
+		return ErrNoDisplay
+	}
+	if dir, err := os.UserCacheDir(); err == nil {
+		_ = os.MkdirAll(dir, 0o700) // Fyne makes only the last element of its own cache folder
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			if strings.Contains(fmt.Sprint(p), "GLFW") || strings.Contains(fmt.Sprint(p), "NotInitialized") {
+				err = fmt.Errorf("%w: %v", ErrNoDisplay, p)
+				return
+			}
+			panic(p)
+		}
+	}()
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	a := app.NewWithID("app.breakwater.window")
+	u := newUI(ctx, a, o)
+	ended := make(chan struct{})
+	defer close(ended)
+	go func() {
+		select {
+		case <-ctx.Done():
+			fyne.Do(u.win.Close)
+		case <-ended:
+		}
+	}()
+	u.begin()
+	u.win.Show()
+	a.Run()
+	return nil
+}
+
+// hasDisplay reports whether there may be a screen.
+func hasDisplay(getenv func(string) string, system string) bool {
+	switch system {
+	case "windows", "darwin", "ios", "android", "js":
+		return true
+	}
+	return getenv("DISPLAY") != "" || getenv("WAYLAND_DISPLAY") != ""
+}
+
+// ui is the one main window and what it knows. Its fields are used on the main
+// goroutine alone.
+type ui struct {
+	ctx     context.Context //nolint:containedctx // the life of the window
+	app     fyne.App
+	win     fyne.Window
+	facade  control.Facade
+	options Options
+
+	now    func() time.Time
+	do     func(func())                // runs a function on the main goroutine
+	spawn  func(func())                // runs a function beside it
+	after  func(time.Duration, func()) // runs a function on the main goroutine later
+	getenv func(string) string
+
+	snap      control.Snapshot
+	known     bool // snap is one that came
+	lost      time.Time
+	settings  control.Settings
+	providers []control.Provider
+	activity  []control.Activity
+
+	frame   *frame
+	pages   []page
+	current page
+	ticking bool
+	drawn   time.Time
+	waiting bool // a redraw is put off
+}
+
+// page is one page of the window.
+type page interface {
+	key() string
+	title() string
+	icon() string
+	// build makes the content once.
+	build() fyne.CanvasObject
+	// action is the header's control at the right; it may be nil.
+	action() fyne.CanvasObject
+	// head is the header's state, title and line.
+	head() heading
+	// apply shows what the ui knows now.
+	apply()
+	// open shows one thing of the page.
+	open(id string)
+}
+
+func newUI(ctx context.Context, a fyne.App, o Options) *ui {
+	u := &ui{
+		ctx: ctx, app: a, facade: o.Facade, options: o, now: time.Now, do: fyne.Do,
+		spawn: func(f func()) { go f() }, getenv: os.Getenv, settings: control.DefaultSettings(),
+	}
+	u.after = func(d time.Duration, f func()) { time.AfterFunc(d, func() { fyne.Do(f) }) }
+	if o.Theme != "" {
+		u.settings.Theme = o.Theme
+	}
+	u.settings.Language = o.Language
+	u.useLanguage(o.Language)
+	a.Settings().SetTheme(newLook(u.settings.Theme))
+	title := o.Title
+	if title == "" {
+		title = "Breakwater"
+	}
+	u.win = a.NewWindow(title)
+	u.win.SetIcon(drawing("mark", "primary"))
+	u.win.SetPadded(false)
+	u.build(o.Page)
+	u.win.Resize(fyne.NewSize(1000, 680))
+	u.shortcuts()
+	return u
+}
+
+func (u *ui) useLanguage(language string) {
+	if language == "" {
+		language = i18n.System(os.Getenv)
+	}
+	_ = i18n.Use(language) // an unknown one gives English
+}
+
+// build makes frame and pages, at first and after a change of language.
+func (u *ui) build(at string) {
+	u.pages = []page{newOverview(u), newConnections(u), newActivity(u), newSettings(u)}
+	if u.snap.Demo {
+		u.pages = append(u.pages, newDemo(u))
+	}
+	u.current = nil
+	u.frame = newFrame(u)
+	u.win.SetContent(u.frame.root)
+	u.goTo(at)
+}
+
+// goTo switches to the page of a path, "connections/ID"; an unknown page is
+// the first.
+func (u *ui) goTo(path string) {
+	key, id, _ := strings.Cut(strings.Trim(path, "/"), "/")
+	next := u.pages[0]
+	for _, p := range u.pages {
+		if p.key() == key {
+			next = p
+		}
+	}
+	tips.hide()
+	if next != u.current {
+		u.current = next
+		u.frame.show(next)
+	}
+	u.redraw()
+	if id != "" {
+		next.open(id)
+	}
+}
+
+// begin loads what the pages need and follows the stream of events.
+func (u *ui) begin() {
+	u.loadSettings()
+	u.loadProviders()
+	u.loadActivity()
+	u.spawn(func() { u.follow() })
+}
+
+func (u *ui) loadSettings() {
+	call(u, u.facade.Settings, func(s control.Settings) { u.useSettings(s) }, nil)
+}
+
+func (u *ui) loadProviders() {
+	call(u, u.facade.Providers, func(p []control.Provider) { u.providers = p; u.redraw() }, nil)
+}
+
+func (u *ui) loadActivity() {
+	call(u, func(ctx context.Context) ([]control.Activity, error) {
+		return u.facade.Activity(ctx, control.ActivityQuery{Limit: 200})
+	}, func(list []control.Activity) { u.activity = list; u.redraw() }, nil)
+}
+
+// useSettings takes over stored settings: appearance and language at once.
+func (u *ui) useSettings(s control.Settings) {
+	old := u.settings
+	u.settings = s
+	if s.Theme != old.Theme {
+		u.app.Settings().SetTheme(newLook(s.Theme))
+	}
+	if s.Language != old.Language {
+		u.useLanguage(s.Language)
+		u.build(u.current.key())
+	}
+	u.redraw()
+}
+
+// redraw shows the present state on the visible page and starts the countdown
+// where something counts down.
+func (u *ui) redraw() {
+	if u.current == nil {
+		return
+	}
+	u.drawn = u.now()
+	u.frame.apply()
+	u.current.apply()
+	u.tick()
+}
+
+// tick arranges the next redraw of a countdown, on the next full second.
+func (u *ui) tick() {
+	now := u.now()
+	if u.ticking || !counting(u, now) {
+		return
+	}
+	u.ticking = true
+	u.after(time.Second-time.Duration(now.Nanosecond())+5*time.Millisecond, func() {
+		u.ticking = false
+		if u.ctx.Err() == nil {
+			u.redraw()
+		}
+	})
+}
+
+// call runs a facade call beside the main goroutine, with a deadline, and
+// brings its result back to it. A nil fail shows the error in the window.
+func call[V any](u *ui, run func(context.Context) (V, error), then func(V), fail func(error)) {
+	u.spawn(func() {
+		ctx, stop := context.WithTimeout(u.ctx, callTimeout)
+		defer stop()
+		v, err := run(ctx)
+		u.do(func() {
+			switch {
+			case u.ctx.Err() != nil:
+			case err == nil:
+				then(v)
+			case fail != nil:
+				fail(err)
+			default:
+				u.frame.say(problem(err))
+			}
+		})
+	})
+}
+
+// act is call for what returns nothing but an error.
+func (u *ui) act(run func(context.Context) error, then func()) {
+	call(u, func(ctx context.Context) (struct{}, error) { return struct{}{}, run(ctx) },
+		func(struct{}) {
+			if then != nil {
+				then()
+			}
+		}, nil)
+}
+
+const callTimeout = 40 * time.Second // a connection test may take half a minute
