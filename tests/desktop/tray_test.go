@@ -1,0 +1,334 @@
+//go:build linux
+
+package desktop
+
+import (
+	"fmt"
+	"image"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"breakwater/proxy/control"
+)
+
+// three is a snapshot with a plain, a Claude and a local connection.
+func three() *control.Snapshot {
+	return &control.Snapshot{
+		Endpoint: "http://127.0.0.1:7411", Health: control.HealthWell,
+		Connections: []control.Connection{
+			{ID: "a", Provider: "anthropic", ProviderName: "Anthropic", Name: "work_eu", Active: true, State: control.StateServing},
+			{ID: "c", Provider: "claude", ProviderName: "Claude", Name: "home", Active: true, Claude: true, State: control.StateServing},
+			{ID: "o", Provider: "ollama", ProviderName: "Ollama", Name: "Ollama", Active: true, State: control.StateServing},
+		},
+	}
+}
+
+func in(d time.Duration) *time.Time { return control.RealTime(time.Now().Add(d)) }
+
+func TestTrayShowsAndTogglesConnections(t *testing.T) {
+	d := New(t, false)
+	panel := d.Panel()
+	r := startTray(d)
+	icon := panel.Icon()
+	r.tell(order{Snapshot: three()})
+	icon.UntilText("3 of 3 connections serving")
+	if icon.Title() != "Breakwater" || !strings.Contains(icon.Tooltip(), "3 of 3 connections serving") {
+		t.Errorf("title %q, tooltip %q", icon.Title(), icon.Tooltip())
+	}
+	want := `(3 of 3 connections serving)
+---
+[x] ●  Anthropic · work__eu — serving
+●  Claude · home — serving
+    [x] Use this connection
+    [ ] Low-priority lane
+    [ ] Automatic limit reset
+[x] ●  Ollama — serving
+---
+Open Breakwater
+Copy endpoint  127.0.0.1:7411
+Pause
+---
+Quit
+`
+	if got := Text(icon.Menu()); got != want {
+		t.Errorf("menu:\n%s\nwant:\n%s", got, want)
+	}
+
+	d.Settle(panel.Layouts)
+	before := panel.Layouts()
+	icon.Click("Ollama")
+	icon.UntilText("[ ] ○  Ollama — off")
+	if cost := d.Settle(panel.Layouts) - before; cost > 4 {
+		t.Errorf("one toggle cost %d layout signals; an open menu would flicker", cost)
+	}
+	icon.Click("Ollama")
+	icon.UntilText("[x] ●  Ollama — serving")
+
+	icon.Click("Claude", "Low-priority lane")
+	icon.UntilText("[x] Low-priority lane")
+	icon.Click("Claude", "Automatic limit reset")
+	icon.UntilText("[x] Automatic limit reset")
+	icon.Click("Claude", "Use this connection")
+	icon.UntilText("[ ] Use this connection")
+}
+
+func TestTrayTellsCooldownsAndBreakersByShape(t *testing.T) {
+	d := New(t, false)
+	panel := d.Panel()
+	r := startTray(d)
+	icon := panel.Icon()
+	pictures := map[string]image.Image{}
+	keep := func(health control.Health, text string) {
+		icon.UntilText(text)
+		d.Settle(panel.Redrawn)
+		pictures[string(health)] = icon.Picture()
+	}
+	s := three()
+	r.tell(order{Snapshot: s})
+	keep(s.Health, "3 of 3 connections serving")
+
+	s.Connections[0].State, s.Connections[0].Until = control.StateCooling, in(4*time.Minute-2*time.Second)
+	s.Health = control.HealthTrouble
+	r.tell(order{Snapshot: s})
+	keep(s.Health, "◔  Anthropic · work__eu — cooling 4 min")
+
+	s = three()
+	s.Connections[0].State, s.Health = control.StateDegraded, control.HealthDegraded
+	r.tell(order{Snapshot: s})
+	keep(s.Health, "◐  Anthropic · work__eu — degraded")
+
+	s.Connections[1].State, s.Connections[1].Until = control.StateOpen, in(50*time.Second)
+	s.Breakers = []control.Breaker{{Provider: "gone", ProviderName: "Gone", State: "OPEN", Until: in(90 * time.Second)}}
+	r.tell(order{Snapshot: s})
+	icon.UntilText("⊘  Claude · home — open, probe in 1 min")
+	icon.UntilText("(⊘  Gone — open, probe in 2 min)")
+
+	s = three()
+	s.Paused, s.Health = true, control.HealthDown
+	r.tell(order{Snapshot: s})
+	keep(s.Health, "Paused, new requests are refused")
+	icon.UntilText("Resume")
+
+	for a, one := range pictures {
+		for b, two := range pictures {
+			if a < b && sameInk(one, two) {
+				t.Errorf("%s and %s have the same shape", a, b)
+			}
+		}
+	}
+}
+
+// sameInk compares two pictures without their colours.
+func sameInk(a, b image.Image) bool {
+	differ := 0
+	for y := range a.Bounds().Dy() {
+		for x := range a.Bounds().Dx() {
+			_, _, _, one := a.At(x, y).RGBA()
+			_, _, _, two := b.At(x, y).RGBA()
+			if (one > 0x7fff) != (two > 0x7fff) {
+				differ++
+			}
+		}
+	}
+	return differ*50 < a.Bounds().Dx()*a.Bounds().Dy() // under two per cent
+}
+
+func TestOneNotificationForWhatBelongsTogether(t *testing.T) {
+	d := New(t, false)
+	panel, notes := d.Panel(), d.Notifications()
+	r := startTray(d)
+	r.tell(order{Snapshot: three()})
+	panel.Icon().UntilText("3 of 3 connections serving")
+	open := &control.Alert{Kind: control.AlertBreakerOpen, Provider: "anthropic", ProviderName: "A<b>nthropic", Until: in(time.Minute)}
+	r.tell(order{Alert: open})
+	r.tell(order{Alert: &control.Alert{Kind: control.AlertNothingLeft, Dialect: "anthropic", Until: in(time.Minute)}})
+	n := notes.Wait(1)
+	if n.Title != "Nothing left to serve" || !strings.Contains(n.Body, "A&lt;b&gt;nthropic: breaker open") {
+		t.Errorf("notification %q %q", n.Title, n.Body)
+	}
+	if n.App != "Breakwater" || n.Timeout != -1 || n.Hints["image-data"].Value() == nil {
+		t.Errorf("app %q timeout %d hints %d", n.App, n.Timeout, len(n.Hints))
+	}
+	r.tell(order{Alert: open})
+	d.Settle(func() int { return len(notes.All()) })
+	if all := notes.All(); len(all) != 1 {
+		t.Errorf("%d notifications in the first seconds: %+v", len(all), all)
+	}
+}
+
+func TestNotificationsCanBeSwitchedOff(t *testing.T) {
+	d := New(t, false)
+	panel, notes := d.Panel(), d.Notifications()
+	r := startTray(d)
+	r.tell(order{Snapshot: three()})
+	panel.Icon().UntilText("3 of 3 connections serving")
+	r.tell(order{Settings: &control.SettingsPatch{Notifications: new(false)}})
+	r.tell(order{Alert: &control.Alert{Kind: control.AlertBreakerOpen, Provider: "x", ProviderName: "X"}})
+	// What is off must stay silent past the moment at which it would speak.
+	started := time.Now()
+	d.Eventually("the moment to pass", func() bool { return time.Since(started) > 2*time.Second })
+	if all := notes.All(); len(all) != 0 {
+		t.Errorf("%+v", all)
+	}
+	r.tell(order{Settings: &control.SettingsPatch{Notifications: new(true)}})
+	r.tell(order{Alert: &control.Alert{Kind: control.AlertBreakerClosed, Provider: "y", ProviderName: "Y"}})
+	if n := notes.Wait(1); n.Title != "Y serves again" {
+		t.Errorf("%+v", n)
+	}
+}
+
+func TestTrayAppearsOnAPanelThatStartsLater(t *testing.T) {
+	d := New(t, false)
+	r := startTray(d)
+	r.tell(order{Snapshot: three()})
+	d.Eventually("a word about the missing tray", func() bool {
+		return strings.Contains(r.Output(), "AppIndicator") && strings.Contains(r.Output(), "keeps running")
+	})
+	icon := d.Panel().Icon()
+	icon.UntilText("3 of 3 connections serving")
+	if n := strings.Count(r.Output(), "AppIndicator and"); n != 1 {
+		t.Errorf("the missing tray was told %d times", n)
+	}
+}
+
+func TestQuitAndSignalEndTheTrayAndItsWindow(t *testing.T) {
+	for name, end := range map[string]func(rig, *Icon){
+		"quit":    func(_ rig, i *Icon) { i.Click("Quit") },
+		"sigterm": func(r rig, _ *Icon) { _ = r.Signal(syscall.SIGTERM) },
+	} {
+		for _, manner := range []string{"obedient", "stubborn"} {
+			t.Run(name+" with "+manner+" window", func(t *testing.T) {
+				d := New(t, false)
+				panel := d.Panel()
+				r := startTray(d, windowVar+"="+manner)
+				icon := panel.Icon()
+				r.tell(order{Snapshot: three()})
+				icon.UntilText("Open Breakwater")
+				icon.Click("Open Breakwater")
+				pid := r.windowPid(d, 1)
+				end(r, icon)
+				if code, err := r.Ended(); err != nil || code != 0 {
+					t.Fatal(code, err)
+				}
+				if syscall.Kill(pid, 0) == nil {
+					t.Error("the window process is still there")
+				}
+			})
+		}
+	}
+}
+
+var windowLine = regexp.MustCompile(`window pid=(\d+) args=(.*) url=(.*) token=(.*)`)
+
+// windowPid waits for the nth window process and checks what it was given.
+func (r rig) windowPid(d *Desktop, nth int) int {
+	r.t.Helper()
+	var line []string
+	d.Eventually("a window process", func() bool {
+		all := windowLine.FindAllStringSubmatch(r.Output(), -1)
+		if len(all) >= nth {
+			line = all[nth-1]
+		}
+		return line != nil
+	})
+	if strings.Contains(line[2], "token") || line[3] != "http://127.0.0.1:1" || line[4] != "the-token" {
+		r.t.Errorf("the window process was given %q", line[0])
+	}
+	pid, err := strconv.Atoi(line[1])
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return pid
+}
+
+func TestWindowProcessIsOneAndMayDie(t *testing.T) {
+	d := New(t, false)
+	panel, notes := d.Panel(), d.Notifications()
+	r := startTray(d)
+	icon := panel.Icon()
+	r.tell(order{Snapshot: three()})
+	icon.UntilText("Open Breakwater")
+	icon.Activate()
+	pid := r.windowPid(d, 1)
+	if cmdline, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid)); err != nil || strings.Contains(string(cmdline), "the-token") {
+		t.Errorf("command line %q, %v", cmdline, err)
+	}
+	icon.Click("Open Breakwater")
+	page := "settings"
+	r.tell(order{Show: &page})
+	r.tell(order{Snapshot: three()})
+	d.Settle(panel.Layouts)
+	if n := len(windowLine.FindAllString(r.Output(), -1)); n != 1 {
+		t.Fatalf("%d window processes", n)
+	}
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	if n := notes.Wait(1); n.Title != "No window" || !strings.Contains(n.Body, "ended from outside") {
+		t.Errorf("%+v", n)
+	}
+	icon.UntilText("3 of 3 connections serving")
+	r.tell(order{Show: &page})
+	if again := r.windowPid(d, 2); again == pid {
+		t.Error("the same process id")
+	}
+	if !strings.Contains(r.Output(), `args=["window" "settings"]`) {
+		t.Error("the page was not passed on")
+	}
+}
+
+func TestTraySaysWhyNoWindowCame(t *testing.T) {
+	d := New(t, false)
+	panel, notes := d.Panel(), d.Notifications()
+	r := startTray(d, windowVar+"=no display")
+	icon := panel.Icon()
+	icon.Until("an entry", func(m []Entry) bool { return len(m) > 0 })
+	r.tell(order{Snapshot: three()})
+	icon.UntilText("Open Breakwater")
+	icon.Click("Open Breakwater")
+	n := notes.Wait(1)
+	if n.Title != "No window" || !strings.Contains(n.Body, "no OpenGL") || strings.Contains(n.Body, "secret") {
+		t.Errorf("%+v", n)
+	}
+}
+
+func TestEndpointIsShownWhereThereIsNoClipboard(t *testing.T) {
+	d := New(t, false)
+	panel, notes := d.Panel(), d.Notifications()
+	r := startTray(d)
+	icon := panel.Icon()
+	r.tell(order{Snapshot: three()})
+	icon.UntilText("Copy endpoint")
+	icon.Click("Copy endpoint")
+	if n := notes.Wait(1); n.Body != "http://127.0.0.1:7411" {
+		t.Errorf("%+v", n)
+	}
+}
+
+func TestManyConnectionsStayUsable(t *testing.T) {
+	d := New(t, false)
+	panel := d.Panel()
+	r := startTray(d)
+	icon := panel.Icon()
+	s := three()
+	for n := range 33 {
+		s.Connections = append(s.Connections, control.Connection{
+			ID: fmt.Sprint("m", n), Provider: "openai", ProviderName: "OpenAI", Name: fmt.Sprintf("key %02d", n),
+			Active: true, State: control.StateServing,
+		})
+	}
+	r.tell(order{Snapshot: s})
+	icon.UntilText("OpenAI 31–33 — 3 of 3 serving")
+	if top := len(icon.Menu()); top > 20 {
+		t.Errorf("%d entries at the top", top)
+	}
+	icon.Click("OpenAI 16–30", "key 20")
+	icon.UntilText("OpenAI 16–30 — 14 of 14 serving")
+	r.tell(order{Snapshot: three()})
+	icon.UntilText("[x] ●  Ollama — serving")
+}
