@@ -20,7 +20,6 @@ func TestMain(m *testing.M) {
 		writeUntilKilled(dir)
 		return
 	}
-	// The fake keychain that never answers keeps its caller, as a real one would.
 	goleak.VerifyTestMain(m)
 }
 

@@ -31,30 +31,28 @@ func (w *writer) retention() (again bool) {
 		return false
 	}
 	w.mu.Lock()
-	due := w.trim || w.sinceTrim >= trimEvery
-	w.trim = false
+	w.trim = w.trim || w.sinceTrim >= trimEvery
+	due := w.trim
 	w.mu.Unlock()
 	if !due {
 		return false
 	}
 	w.sinceTrim = 0
-	more, err := w.trimStep()
+	limit := w.limit.Load()
+	more, err := w.trimStep(limit)
 	if err != nil {
 		w.store.log.Warn("activity not trimmed", "error", w.store.seen(err))
-		return false
 	}
-	if more {
-		w.mu.Lock()
-		w.trim = true
-		w.mu.Unlock()
-	}
-	return more
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.trim = more || w.limit.Load() != limit
+	return w.trim
 }
 
-func (w *writer) trimStep() (more bool, err error) {
+func (w *writer) trimStep(limit int64) (more bool, err error) {
 	g := w.store.write
 	res := g.Exec(`DELETE FROM proxy_logs WHERE id IN (SELECT id FROM proxy_logs
-		WHERE id <= (SELECT max(id) FROM proxy_logs) - ? ORDER BY id LIMIT ?)`, w.limit.Load(), trimRows)
+		WHERE id <= (SELECT max(id) FROM proxy_logs) - ? ORDER BY id LIMIT ?)`, limit, trimRows)
 	if res.Error != nil || res.RowsAffected == trimRows {
 		return res.Error == nil, res.Error
 	}
