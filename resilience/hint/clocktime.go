@@ -17,7 +17,7 @@ var clockTime = regexp.MustCompile(`(?i)\b(?:resets?|renews?|available(?:\s+agai
 	`(?:(sun|mon|tue|wed|thu|fri|sat)[a-z]*\.?,?\s+(?:at\s+)?)?` +
 	`(?:(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?\s+(\d{1,2})(?:st|nd|rd|th)?,?\s+(?:(\d{4}),?\s+)?(?:at\s+)?)?` +
 	`(\d{1,2})(?::(\d\d))?\s*([ap]\.?m\b\.?)?` +
-	`(?:\s*\(([A-Za-z0-9_+/-]{1,64})\)|\s+(UTC|GMT|[ECMP][SD]T)\b)?`)
+	`(?:\s*\(([^()\s]{1,64})\)|\s+(UTC|GMT|[ECMP][SD]T)\b)?`)
 
 // clock is a time of day with what the text says about its date.
 type clock struct {

@@ -126,7 +126,7 @@ func (in Input) hint(f find, reach Reach) Hint {
 	if f.source == SourceUnified && ceiling > MaxUnified {
 		ceiling = MaxUnified
 	}
-	h := Hint{Stated: true, Wait: roundUp(f.wait), Source: f.source, Raw: quote(f.raw), Reach: reach}
+	h := Hint{Stated: true, Wait: roundUp(min(f.wait, maxSpan)), Source: f.source, Raw: quote(f.raw), Reach: reach}
 	if h.Wait > ceiling {
 		h.Wait, h.Clamped = ceiling, true
 	}
