@@ -96,17 +96,30 @@ func (p *Policy) Due() (time.Time, bool) {
 // ready returns when a group that has pending alerts may be told.
 func (p *Policy) ready(group string) time.Time {
 	t := p.first[group].Add(settle)
-	if last, ok := p.sent[group]; ok && last.Add(quiet).After(t) {
-		t = last.Add(quiet)
+	if q := p.quietUntil(group); q.After(t) {
+		return q
 	}
 	return t
 }
 
-// Flush returns the messages that are due at now, "nothing left" first.
+// quietUntil returns when a group may be told again; zero when it was not told
+// of late.
+func (p *Policy) quietUntil(group string) time.Time {
+	if last, ok := p.sent[group]; ok {
+		return last.Add(quiet)
+	}
+	return time.Time{}
+}
+
+// Flush returns the messages that are due at now, "nothing left" first. What
+// is due takes along what came in meanwhile: one message says it all.
 func (p *Policy) Flush(now time.Time) []Message {
+	if due, ok := p.Due(); !ok || due.After(now) {
+		return nil
+	}
 	var groups []string
 	for group := range p.pending {
-		if !p.ready(group).After(now) {
+		if !p.quietUntil(group).After(now) {
 			groups = append(groups, group)
 		}
 	}
