@@ -84,32 +84,3 @@ func failure(status int, cooldown time.Duration) outcome.Outcome {
 	}
 	return o
 }
-
-func TestFieldCasesOfConnections(t *testing.T) {
-	t.Run("P13 a cooled connection gets no traffic before its time", func(t *testing.T) {
-		r := newRig(t)
-		alpha := r.conn("alpha", "acme")
-		r.try(alpha, "m1", failure(429, 15*time.Second))
-		for i := 0; i < 3; i++ {
-			if why, _ := r.excluded(alpha, "m1"); why != SkipCooling {
-				t.Fatalf("after %d s: excluded = %q, want cooling", 5*i, why)
-			}
-			r.clock.Advance(5 * time.Second)
-		}
-		if why, _ := r.excluded(alpha, "m1"); why != "" {
-			t.Fatalf("after 15 s: excluded = %q", why)
-		}
-	})
-	t.Run("P15 a 429 leaves the breaker as it is", func(t *testing.T) {
-		r := newRig(t)
-		alpha := r.conn("alpha", "acme", func(c *Connection) { c.DisableCooling = true })
-		for i := 0; i < 4; i++ {
-			r.try(alpha, "m1", failure(503, 0))
-			r.clock.Advance(6 * time.Second)
-		}
-		r.try(alpha, "m1", failure(429, 3*time.Second))
-		if n := r.Breakers()[0].FailureCount; n != 4 {
-			t.Errorf("failure count = %d, want 4", n)
-		}
-	})
-}

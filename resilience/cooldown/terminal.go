@@ -16,6 +16,15 @@ const ExpiredRetryMax = 3
 // (sheet §3.12: 5, 10, 20 min).
 const expiredRetryBase = 5 * time.Minute
 
+// refreshMax caps the pause after token refreshes that failed.
+const refreshMax = 4 * time.Hour
+
+// RefreshPause is how long token refreshing pauses after n failures in a row:
+// 5 min, doubling to 4 h (sheet §3.12).
+func RefreshPause(n int) time.Duration {
+	return settings.Backoff(expiredRetryBase, max(0, n-1), refreshMax)
+}
+
 // retryLeaseTime bounds a retry whose attempt never reports.
 const retryLeaseTime = expiredRetryBase
 

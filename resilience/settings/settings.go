@@ -1,5 +1,7 @@
 package settings
 
+import "time"
+
 // Settings is the whole tree of resilience settings (settings sheet §1.1). Its
 // JSON form is what is stored under the key "resilienceSettings"; ModelLockout
 // has a key of its own. Durations are milliseconds unless the name says
@@ -196,4 +198,10 @@ func clonePtr[T any](p *T) *T {
 	}
 	v := *p
 	return &v
+}
+
+// Allows reports whether a request may wait need for a connection when left of
+// its budget remains.
+func (w WaitForCooldown) Allows(need, left time.Duration) bool {
+	return w.Enabled && need <= left && need <= ms(w.BudgetMs)
 }

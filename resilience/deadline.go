@@ -1,0 +1,45 @@
+package resilience
+
+import (
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// ParseDeadline reads a stored rate_limited_until: an ISO date, or an epoch in
+// milliseconds as a number or text, with or without a decimal part. What cannot
+// be read is the zero time: not cooling (sheet §3.1).
+func ParseDeadline(text string) time.Time {
+	text = strings.TrimSpace(text)
+	if n, err := strconv.ParseFloat(text, 64); err == nil {
+		if math.IsNaN(n) || n <= 0 || n > 1e15 {
+			return time.Time{}
+		}
+		return time.UnixMilli(int64(n)).UTC()
+	}
+	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999Z07:00", time.DateTime} {
+		if t, err := time.Parse(layout, text); err == nil {
+			return t.UTC()
+		}
+	}
+	return time.Time{}
+}
+
+// ResetAfter says in words how long a wait is, "reset after 1h 2m 3s", seconds
+// rounded up; a wait that is over is "reset after 0s" (sheet §3.15).
+func ResetAfter(d time.Duration) string {
+	s := int64(max(0, d+time.Second-1) / time.Second)
+	h, m, s := s/3600, s/60%60, s%60
+	var parts []string
+	if h > 0 {
+		parts = append(parts, strconv.FormatInt(h, 10)+"h")
+	}
+	if m > 0 {
+		parts = append(parts, strconv.FormatInt(m, 10)+"m")
+	}
+	if s > 0 || len(parts) == 0 {
+		parts = append(parts, strconv.FormatInt(s, 10)+"s")
+	}
+	return "reset after " + strings.Join(parts, " ")
+}
