@@ -45,7 +45,8 @@ func untilStep(wait time.Duration) *time.Time {
 // retryAfter is the wait in whole seconds that the client obeys: at least one,
 // at most what does not make it give up (ruling 41).
 func (x *exchange) retryAfter(wait time.Duration) int {
-	s := max(int(math.Ceil(wait.Seconds())), 1)
+	// Deadlines are rounded; a few milliseconds must not become a second.
+	s := max(int(math.Ceil((wait - 10*time.Millisecond).Seconds())), 1)
 	if limit := int(x.client.RetryAfterCap.Seconds()); limit > 0 {
 		s = min(s, limit)
 	}

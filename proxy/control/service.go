@@ -207,8 +207,11 @@ func (s *Service) real(t time.Time) time.Time {
 	return s.cfg.Real(t)
 }
 
-// Real converts a time of the core to a real time, nil for the zero time.
-func (s *Service) Real(t time.Time) *time.Time { return RealTime(s.real(t)) }
+// Real converts a time of the core to a real time, nil for the zero time. It
+// is rounded, so that a deadline looks the same whenever it is asked for.
+func (s *Service) Real(t time.Time) *time.Time {
+	return RealTime(s.real(t).Round(10 * time.Millisecond))
+}
 
 // Finished records the end of a request: it gets its id, goes to the log and
 // to whoever listens.
