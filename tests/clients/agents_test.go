@@ -32,8 +32,9 @@ type turn struct {
 
 // agent is a coding client that is pointed at Breakwater.
 type agent struct {
-	name  string
-	tools bool
+	name     string
+	tools    bool
+	requests int // that a plain turn makes
 	// run makes one turn; an error is what the user would call a failure.
 	run func(ctx context.Context, t *testing.T, base, prompt string) (turn, error)
 }
@@ -197,13 +198,13 @@ func aider(route aiderRoute) func(context.Context, *testing.T, string, string) (
 }
 
 var agents = []agent{
-	{"claude-code", true, claudeCode},
-	{"sdk-anthropic-stream", true, sdk("messages", true)},
-	{"sdk-anthropic", true, sdk("messages", false)},
-	{"sdk-openai-chat-stream", true, sdk("chat", true)},
-	{"sdk-openai-chat", true, sdk("chat", false)},
-	{"sdk-openai-responses-stream", true, sdk("responses", true)},
-	{"sdk-openai-responses", true, sdk("responses", false)},
-	{"aider-openai", false, aider(aiderOpenAI)},
-	{"aider-anthropic", false, aider(aiderAnthropic)},
+	{"claude-code", true, 1, claudeCode},
+	{"sdk-anthropic-stream", true, 1, sdk("messages", true)},
+	{"sdk-anthropic", true, 1, sdk("messages", false)},
+	{"sdk-openai-chat-stream", true, 1, sdk("chat", true)},
+	{"sdk-openai-chat", true, 1, sdk("chat", false)},
+	{"sdk-openai-responses-stream", true, 1, sdk("responses", true)},
+	{"sdk-openai-responses", true, 1, sdk("responses", false)},
+	{"aider-openai", false, 2, aider(aiderOpenAI)},
+	{"aider-anthropic", false, 2, aider(aiderAnthropic)},
 }

@@ -211,10 +211,11 @@ func (p *program) setFault(ctx context.Context, kind string, retryAfter, count i
 	return err
 }
 
-// rows returns the activity since the row with id after, oldest first, as
-// soon as there are at least n.
-func (p *program) rows(t *testing.T, after int64, n int) []control.Activity {
+// rows returns the requests that came in since then, oldest first, as soon as
+// there are at least n.
+func (p *program) rows(t *testing.T, since time.Time, n int) []control.Activity {
 	t.Helper()
+	since = since.Truncate(time.Millisecond) // as the log keeps it
 	var rows []control.Activity
 	enough := eventually(t, func() bool {
 		all, err := p.api.Activity(t.Context(), control.ActivityQuery{Limit: 100})
@@ -222,30 +223,20 @@ func (p *program) rows(t *testing.T, after int64, n int) []control.Activity {
 			t.Fatal(err)
 		}
 		rows = rows[:0]
-		for _, r := range slices.Backward(all) {
-			if r.ID > after {
+		for _, r := range all {
+			if !r.At.Before(since) {
 				rows = append(rows, r)
 			}
 		}
+		// A row is written when its request has ended, which may be a little
+		// after the client's next request.
+		slices.SortFunc(rows, func(a, b control.Activity) int { return a.At.Compare(b.At) })
 		return len(rows) >= n
 	})
 	if !enough {
 		t.Fatalf("activity has %d new rows, want %d: %s", len(rows), n, story(rows))
 	}
 	return rows
-}
-
-// mark returns the id of the newest row.
-func (p *program) mark(t *testing.T) int64 {
-	t.Helper()
-	all, err := p.api.Activity(t.Context(), control.ActivityQuery{Limit: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(all) == 0 {
-		return 0
-	}
-	return all[0].ID
 }
 
 // story writes rows for people: who was asked and what came of it.
