@@ -163,7 +163,7 @@ func product(ctx context.Context, o options, log *slog.Logger, instance *proxy.I
 	}
 	var panel *simulator.Panel
 	if o.demo {
-		sim := simulator.New(simulator.Options{})
+		sim := simulator.New(simulator.Options{Default: simulator.Asked()})
 		if err := sim.Start(ctx, ""); err != nil {
 			return err
 		}
