@@ -188,7 +188,7 @@ func TestRefusals(t *testing.T) {
 func TestStuckClientIsCutAndDelaysNobody(t *testing.T) {
 	fake := facadetest.New()
 	h := New(fake, nil)
-	h.writeTimeout = 300 * time.Millisecond
+	h.writeTimeout = time.Second
 	closed := make(chan string, 10)
 	srv := httptest.NewUnstartedServer(h)
 	srv.Config.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
