@@ -25,7 +25,12 @@ func Run(ctx context.Context, o Options) error {
 		if err != nil {
 			return err
 		}
-		o.Window = func(page string) *exec.Cmd { return exec.Command(self, "window", page) }
+		o.Window = func(page string) *exec.Cmd {
+			if page == "" {
+				return exec.Command(self, "window")
+			}
+			return exec.Command(self, "window", page)
+		}
 	}
 	ctx, stop := context.WithCancel(ctx)
 	d := &desk{facade: o.Facade, log: o.Log, updates: make(chan control.Snapshot, 1)}

@@ -1,0 +1,169 @@
+//go:build cgo || !darwin
+
+package app
+
+import (
+	"io"
+	"log/slog"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+
+	"breakwater/app/notify"
+	"breakwater/proxy/control"
+)
+
+// The test binary is also the window process of these tests.
+const playVar = "BREAKWATER_TEST_PLAY"
+
+func TestMain(m *testing.M) {
+	switch os.Getenv(playVar) {
+	case "fine":
+		os.Exit(0)
+	case "no display":
+		os.Exit(NoDisplayCode)
+	case "crash":
+		_, _ = io.WriteString(os.Stderr, strings.Repeat("x", 5000)+" the last words")
+		os.Exit(7)
+	case "stay":
+		_, _ = io.WriteString(os.Stdout, os.Getenv(EnvURL)+" "+os.Getenv(EnvToken)+"\n")
+		select {}
+	}
+	os.Exit(m.Run())
+}
+
+// fixture is a window whose process plays a part; say collects the messages.
+func fixture(t *testing.T, play string) (w *window, said chan notify.Message, log *strings.Builder) {
+	t.Helper()
+	said, log = make(chan notify.Message, 4), &strings.Builder{}
+	o := Options{
+		URL: "http://127.0.0.1:1", Token: "secret",
+		Log: slog.New(slog.NewTextHandler(log, nil)),
+		Window: func(page string) *exec.Cmd {
+			cmd := exec.CommandContext(t.Context(), os.Args[0], "window", page)
+			cmd.Env = append(os.Environ(), playVar+"="+play)
+			cmd.Stderr, cmd.Stdout = nil, nil
+			return cmd
+		},
+	}
+	w = newWindow(o, func(m notify.Message) { said <- m })
+	t.Cleanup(w.close)
+	return w, said, log
+}
+
+func TestWindowThatEndsWellIsNoNews(t *testing.T) {
+	w, said, _ := fixture(t, "fine")
+	if !w.open("") {
+		t.Fatal("not opened")
+	}
+	<-w.ended
+	if !w.open("") {
+		t.Fatal("not opened again")
+	}
+	<-w.ended
+	if len(said) != 0 {
+		t.Errorf("%+v", <-said)
+	}
+}
+
+func TestWindowSaysWhyItFailed(t *testing.T) {
+	for play, want := range map[string]string{
+		"no display": "no OpenGL",
+		"crash":      "code 7",
+	} {
+		w, said, log := fixture(t, play)
+		w.open("")
+		m := <-said
+		if m.Title != "No window" || !strings.Contains(m.Body, want) || strings.Contains(m.Body, "last words") {
+			t.Errorf("%s: %+v", play, m)
+		}
+		if play == "crash" && (!strings.Contains(log.String(), "the last words") || log.Len() > 2*tailSize) {
+			t.Errorf("logged %d bytes: %s", log.Len(), log)
+		}
+	}
+}
+
+func TestWindowThatCannotStartSaysSo(t *testing.T) {
+	w, said, _ := fixture(t, "")
+	w.command = func(string) *exec.Cmd { return exec.CommandContext(t.Context(), "/nowhere/at/all") }
+	w.open("")
+	if m := <-said; m.Title != "No window" || !strings.Contains(m.Body, "could not be started") {
+		t.Errorf("%+v", m)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.running != nil {
+		t.Error("a window that never was is thought to run")
+	}
+}
+
+func TestWindowIsOneAndEndsAtQuit(t *testing.T) {
+	w, said, _ := fixture(t, "stay")
+	if !w.open("") || w.open("settings") {
+		t.Error("one window process must open, a second must not")
+	}
+	if slices.ContainsFunc(w.running.Args, func(a string) bool { return strings.Contains(a, "secret") }) {
+		t.Error("the token is on the command line")
+	}
+	if !slices.Contains(w.running.Env, EnvToken+"=secret") || !slices.Contains(w.running.Env, EnvURL+"=http://127.0.0.1:1") {
+		t.Error("the environment lacks URL or token")
+	}
+	w.close()
+	if w.open("") {
+		t.Error("a window opened after the end")
+	}
+	if len(said) != 0 {
+		t.Errorf("%+v", <-said)
+	}
+}
+
+func TestClipboardsOfEachSystem(t *testing.T) {
+	for _, c := range []struct {
+		goos string
+		env  map[string]string
+		want string
+	}{
+		{"windows", nil, "clip.exe"},
+		{"darwin", nil, "pbcopy"},
+		{"linux", nil, ""},
+		{"linux", map[string]string{"DISPLAY": ":0"}, "xclip xsel"},
+		{"linux", map[string]string{"DISPLAY": ":0", "WAYLAND_DISPLAY": "wayland-0"}, "wl-copy xclip xsel"},
+	} {
+		var names []string
+		for _, args := range clipboards(c.goos, func(k string) string { return c.env[k] }) {
+			names = append(names, args[0])
+		}
+		if got := strings.Join(names, " "); got != c.want {
+			t.Errorf("%s %v: %q, want %q", c.goos, c.env, got, c.want)
+		}
+	}
+}
+
+func TestOfferKeepsTheNewest(t *testing.T) {
+	ch := make(chan control.Snapshot, 1)
+	for n := range uint64(5) {
+		offer(ch, control.Snapshot{Seq: n})
+	}
+	if s := <-ch; s.Seq != 4 {
+		t.Errorf("the tray would show snapshot %d", s.Seq)
+	}
+}
+
+func TestAnyServing(t *testing.T) {
+	on := control.Connection{Active: true, State: control.StateDegraded}
+	for _, c := range []struct {
+		s    control.Snapshot
+		want bool
+	}{
+		{control.Snapshot{}, false},
+		{control.Snapshot{Connections: []control.Connection{on}}, true},
+		{control.Snapshot{Connections: []control.Connection{on}, Paused: true}, false},
+		{control.Snapshot{Connections: []control.Connection{{State: control.StateOff}, {Active: true, State: control.StateOpen}}}, false},
+	} {
+		if got := anyServing(c.s); got != c.want {
+			t.Errorf("%+v: %t", c.s, got)
+		}
+	}
+}
