@@ -21,6 +21,9 @@ type Connection struct {
 	Active         bool                 // the user's switch
 	DisableCooling bool                 // guide §2: never cooled; terminal states still apply
 	PerModelQuota  bool                 // quotas are counted per model (sheet §4.5)
+	// Passthrough tells that the credential is the client's own: a 401 says
+	// nothing about the connection (ruling 34).
+	Passthrough bool
 	// EgressShared marks a provider whose quota belongs to the outgoing
 	// address (guide §7): siblings behind the same address cool together.
 	EgressShared bool

@@ -31,7 +31,7 @@ func (r *rig) classify(c *Conn, model string, in answer) outcome.Outcome {
 		Status: in.status, Header: in.header, Body: []byte(in.body), Now: r.clock.Now(),
 		Provider: c.Provider(), Model: model, Profile: s.Profile(cfg.Profile), Auth: in.auth,
 		PerModelQuota: cfg.PerModelQuota, DisableCooling: cfg.DisableCooling, LocalURL: cfg.Profile == settings.Local,
-		Level: c.Level(), Rejections: r.Rejections(c, model), AuthFailures: r.AuthFailures(c), Options: opt,
+		Level: c.Level(), Rejections: r.Rejections(c, model), StreamBreaks: r.StreamBreaks(c, model), Options: opt,
 	})
 }
 

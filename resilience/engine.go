@@ -212,7 +212,7 @@ func (e *Engine) connConfig(c Connection) *connConfig {
 		Connection: c,
 		rules: cooldown.Rules{
 			DisableCooling: c.DisableCooling,
-			OAuth:          c.Profile == settings.OAuth,
+			Refreshed:      c.Profile == settings.OAuth && !c.Passthrough,
 			Base:           profile.BaseCooldown,
 			StallCools:     s.StreamStallCooldown.Enabled,
 		},

@@ -112,9 +112,9 @@ func (c *Conn) proves(now time.Time, model string, o outcome.Outcome) bool {
 	switch {
 	case o.HintSource == sourceRule:
 		return o.Cooldown > 0
-	case o.Reason == outcome.ReasonTruncated:
-		return c.locks.Cut(now, model)
-	case o.Status == 500, o.Reason == outcome.ReasonEmptyAnswer:
+	case o.Reason == outcome.ReasonTruncated, o.Reason == outcome.ReasonEmptyAnswer:
+		return c.locks.Cut(now, model) && (o.Cooldown > 0 || o.Reason == outcome.ReasonTruncated)
+	case o.Status == 500:
 		return false
 	default:
 		return o.Cooldown > 0 || o.QuotaResetHint > 0
@@ -263,13 +263,13 @@ func (e *Engine) Rejections(c *Conn, model string) int {
 	return c.locks.Rejections(e.clock.Now(), model)
 }
 
-// AuthFailures returns how many 401 answers in a row the next one would
-// continue, for the classifier.
-func (e *Engine) AuthFailures(c *Conn) int {
-	if c.seen.Load().clean {
+// StreamBreaks returns how many streams of the model broke within the last ten
+// minutes, for the classifier.
+func (e *Engine) StreamBreaks(c *Conn, model string) int {
+	if !c.locked.Load() {
 		return 0
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.state.AuthFailures(e.clock.Now())
+	return c.locks.Cuts(e.clock.Now(), model)
 }

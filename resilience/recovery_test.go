@@ -121,8 +121,12 @@ func TestOAuthStreak(t *testing.T) {
 	}
 	r.clock.Advance(5 * time.Second)
 	r.try(c, "m1", success())
-	if n := r.AuthFailures(c); n != 0 {
-		t.Errorf("after a success the streak is %d", n)
+	if e := r.mark(c, "m1", refused); e.Cooldown != 5*time.Second {
+		t.Errorf("after a success: %s", e.Cooldown)
+	}
+	own := r.conn("own", "codex", oauth, func(c *Connection) { c.Passthrough = true })
+	if e := r.mark(own, "m1", answer{status: 401, body: refused.body, auth: classify.AuthPassthrough}); e.Cooldown != 0 || e.Terminal != "" {
+		t.Errorf("a client's own token cost the connection %+v", e)
 	}
 }
 

@@ -45,7 +45,7 @@ func New() State { return State{Status: Active} }
 // Rules are what the owner's settings say about the connection.
 type Rules struct {
 	DisableCooling bool          // never cooled; terminal states still apply
-	OAuth          bool          // the 401 streak applies
+	Refreshed      bool          // a token of our own that is refreshed: the 401 streak applies
 	Base           time.Duration // base cooldown of the profile
 	StallCools     bool          // streamStallCooldown.enabled
 }

@@ -122,9 +122,9 @@ const (
 
 // unauthorized returns the cooldown of a 401 that is not terminal: a token
 // about to be refreshed, which a short and growing wait outlives. The verdict
-// may ask for more, but not for none.
+// may ask for more.
 func (s *State) unauthorized(now time.Time, o outcome.Outcome, r Rules) time.Duration {
-	if o.Status != 401 || !r.OAuth || r.DisableCooling || o.Cooldown <= 0 || o.UsedHint || o.HintSource == "rule" {
+	if o.Status != 401 || !r.Refreshed || r.DisableCooling || o.UsedHint || o.HintSource == "rule" || o.ErrorType == "model_not_found" {
 		return 0
 	}
 	n := s.AuthFailures(now)

@@ -83,8 +83,7 @@ type cut struct {
 // that is often enough to lock the model.
 func (s *Set) Cut(now time.Time, model string) bool {
 	c := s.cuts[model]
-	c.first = clock.Past(now, c.first)
-	if c.n == 0 || now.Sub(c.first) >= cutWindow {
+	if s.Cuts(now, model) == 0 {
 		c = cut{first: clock.Wall(now)}
 	}
 	c.n++
@@ -93,4 +92,13 @@ func (s *Set) Cut(now time.Time, model string) bool {
 	}
 	s.cuts[model] = c
 	return c.n >= cutThreshold
+}
+
+// Cuts returns how many streams of the model broke within the window.
+func (s *Set) Cuts(now time.Time, model string) int {
+	c := s.cuts[model]
+	if now.Sub(clock.Past(now, c.first)) >= cutWindow {
+		return 0
+	}
+	return c.n
 }
