@@ -13,7 +13,7 @@ import (
 	"breakwater/proxy/rest"
 )
 
-const token = "test-token-0123456789"
+const testToken = "test-token-0123456789"
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
@@ -22,8 +22,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func serve(t *testing.T, f control.Facade) *client.Client {
 	t.Helper()
 	stream := events.New(f, nil)
-	srv := httptest.NewServer(rest.New(rest.Options{Facade: f, Events: stream, Token: func() string { return token }}))
-	c := client.New(srv.URL, token, client.Options{})
+	srv := httptest.NewServer(rest.New(rest.Options{Facade: f, Events: stream, Token: func() string { return testToken }}))
+	c := client.New(srv.URL, testToken, client.Options{})
 	t.Cleanup(func() {
 		stream.Close()
 		srv.Close()

@@ -10,7 +10,7 @@ import (
 )
 
 // ErrUnreachable tells that no Breakwater answered.
-var ErrUnreachable = errors.New("Breakwater is not reachable")
+var ErrUnreachable = errors.New("no Breakwater answers")
 
 // StatusError is a refusal that has no error of its own in package control.
 type StatusError struct {

@@ -113,7 +113,7 @@ func (s *subscription) open(ctx context.Context) error {
 	defer cancel()
 	// The clock of a silent stream starts before the dial, so that a server
 	// that accepts and never answers is noticed as well.
-	silent := time.AfterFunc(s.c.opts.Silence, cancel)
+	silent := time.AfterFunc(min(readTimeout, s.c.opts.Silence), cancel)
 	defer silent.Stop()
 
 	client := sse.NewClient(s.c.base+"/api/events", sse.ClientMaxBufferSize(maxEvent))
