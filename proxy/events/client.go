@@ -16,20 +16,19 @@ import (
 // client is one connected reader with its own stream, queue and writer.
 type client struct {
 	h      *Handler
-	ctx    context.Context
 	cancel context.CancelFunc
 	queue  *queue
 	writer *deadlineWriter
 }
 
-func newClient(h *Handler, w http.ResponseWriter, r *http.Request) *client {
+// newClient returns a client and the context that ends when the client leaves
+// or is cut.
+func newClient(h *Handler, w http.ResponseWriter, r *http.Request) (*client, context.Context) {
 	ctx, cancel := context.WithCancel(r.Context())
-	c := &client{h: h, ctx: ctx, cancel: cancel, queue: newQueue()}
-	c.writer = &deadlineWriter{
+	return &client{h: h, cancel: cancel, queue: newQueue(), writer: &deadlineWriter{
 		ResponseWriter: w, rc: http.NewResponseController(w),
 		timeout: h.writeTimeout, fail: cancel, flushed: make(chan struct{}, 1),
-	}
-	return c
+	}}, ctx
 }
 
 // cut ends the client's stream at once, even in the middle of a write.
@@ -39,13 +38,13 @@ func (c *client) cut() {
 }
 
 // serve runs the stream until the client leaves or is cut.
-func (c *client) serve(r *http.Request) {
+func (c *client) serve(ctx context.Context, r *http.Request) {
 	id := strconv.FormatUint(c.h.nextID.Add(1), 10)
 	c.h.server.CreateStream(id)
 
 	// The server reads the stream's name from the query and refuses a last
 	// event id that is no number; there is no replay, so none is handed on.
-	req := r.WithContext(c.ctx)
+	req := r.WithContext(ctx)
 	req.URL = &url.URL{Path: r.URL.Path, RawQuery: url.Values{"stream": {id}}.Encode()}
 	req.Header = r.Header.Clone()
 	req.Header.Del("Last-Event-ID")
@@ -53,7 +52,7 @@ func (c *client) serve(r *http.Request) {
 	_ = c.writer.rc.SetReadDeadline(time.Time{})
 
 	var pump sync.WaitGroup
-	pump.Go(func() { c.pump(id) })
+	pump.Go(func() { c.pump(ctx, id) })
 	c.h.server.ServeHTTP(c.writer, req)
 	// ServeHTTP ends when the subscriber was taken off its stream, which is
 	// the moment from which the stream may be closed without a leak.
@@ -65,12 +64,12 @@ func (c *client) serve(r *http.Request) {
 
 // pump publishes one event at a time and waits until it has been written, so
 // that the stream's buffers stay empty and the queue can drop what is stale.
-func (c *client) pump(id string) {
+func (c *client) pump(ctx context.Context, id string) {
 	beat := time.NewTimer(c.h.heartbeat)
 	defer beat.Stop()
 	var seq uint64
-	for c.written() {
-		m, ok := c.next(beat)
+	for c.written(ctx) {
+		m, ok := c.next(ctx, beat)
 		if !ok {
 			return
 		}
@@ -91,17 +90,17 @@ func (c *client) pump(id string) {
 
 // written waits for the writer's last flush; the first is the header's, which
 // tells that the subscriber is registered.
-func (c *client) written() bool {
+func (c *client) written(ctx context.Context) bool {
 	select {
 	case <-c.writer.flushed:
 		return true
-	case <-c.ctx.Done():
+	case <-ctx.Done():
 		return false
 	}
 }
 
 // next waits for the next event, or for the time of a heartbeat.
-func (c *client) next(beat *time.Timer) (message, bool) {
+func (c *client) next(ctx context.Context, beat *time.Timer) (message, bool) {
 	for {
 		if m, ok := c.queue.take(); ok {
 			return m, true
@@ -110,7 +109,7 @@ func (c *client) next(beat *time.Timer) (message, bool) {
 		case <-c.queue.filled:
 		case <-beat.C:
 			return message{}, true
-		case <-c.ctx.Done():
+		case <-ctx.Done():
 			return message{}, false
 		}
 	}

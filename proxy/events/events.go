@@ -104,14 +104,14 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusMethodNotAllowed, "METHOD_NOT_ALLOWED", "Method not allowed")
 		return
 	}
-	c := newClient(h, w, r)
+	c, ctx := newClient(h, w, r)
 	defer c.cancel()
-	if err := h.join(c); err != nil {
+	if err := h.join(ctx, c); err != nil {
 		h.refuse(w, err)
 		return
 	}
 	defer h.leave(c)
-	snap, err := h.source.Snapshot(c.ctx)
+	snap, err := h.source.Snapshot(ctx)
 	if err != nil {
 		h.refuse(w, err)
 		return
@@ -122,7 +122,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	c.queue.put(first)
-	c.serve(r)
+	c.serve(ctx, r)
 }
 
 func (h *Handler) refuse(w http.ResponseWriter, err error) {
@@ -171,14 +171,15 @@ func (h *Handler) Close() {
 // join registers a client; the first one starts the subscription. The facade
 // is asked with the lock held, so that no second client can start another one;
 // it never calls back into the handler.
-func (h *Handler) join(c *client) error {
+func (h *Handler) join(ctx context.Context, c *client) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.closed {
 		return errClosed
 	}
 	if h.sub == nil {
-		ctx, cancel := context.WithCancel(context.Background())
+		// The subscription is for all clients: it outlives this one.
+		ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 		events, err := h.source.Subscribe(ctx)
 		if err != nil {
 			cancel()
