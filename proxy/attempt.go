@@ -82,6 +82,10 @@ func (x *exchange) run() {
 			return
 		}
 	}
+	if f := x.worthHandingOn(); f != nil {
+		x.handOn(*f)
+		return
+	}
 	x.refuse(x.nobodyLeft(plan))
 }
 

@@ -63,6 +63,21 @@ func (x *exchange) reply(status int, kind string, body []byte) {
 	}
 }
 
+// worthHandingOn returns an upstream's answer that tells the client more than
+// we could: that something is wrong with the request for this model, or, for a
+// probe, whatever it was.
+func (x *exchange) worthHandingOn() *failure {
+	for i := range x.failures {
+		f := &x.failures[i]
+		own := f.outcome.Class == outcome.Neutral && f.outcome.Scope != outcome.ScopeLocal
+		unknownModel := f.outcome.Status == http.StatusNotFound || f.outcome.Status == http.StatusGone
+		if f.header != nil && (own || unknownModel) {
+			return f
+		}
+	}
+	return nil
+}
+
 // handOn passes an upstream's refusal of this very request to the client as it
 // came: no other target would answer better.
 func (x *exchange) handOn(f failure) {
