@@ -43,3 +43,31 @@ func ResetAfter(d time.Duration) string {
 	}
 	return "reset after " + strings.Join(parts, " ")
 }
+
+// ModelCooldown is what a client is told when every candidate is out because
+// its model is locked (sheet §3.15, code model_cooldown).
+type ModelCooldown struct {
+	Model              string `json:"model"`
+	ResetSeconds       int64  `json:"reset_seconds"` // rounded up, at least 1
+	RetryAfter         string `json:"retry_after,omitempty"`
+	CredentialsCooling int    `json:"credentials_cooling,omitempty"`
+}
+
+// ModelCooldown sums up a plan without targets in which model lockouts, and
+// nothing else, keep the candidates out; ok is false for any other plan.
+func (p Plan) ModelCooldown(now time.Time) (body ModelCooldown, ok bool) {
+	if len(p.Targets) > 0 || len(p.Excluded) == 0 {
+		return ModelCooldown{}, false
+	}
+	for _, x := range p.Excluded {
+		if x.Reason != SkipModelLocked {
+			return ModelCooldown{}, false
+		}
+	}
+	first := p.Earliest()
+	left := max(time.Second, first.Sub(now)+time.Second-1)
+	return ModelCooldown{
+		Model: p.Excluded[0].Model, ResetSeconds: int64(left / time.Second),
+		RetryAfter: first.UTC().Format(time.RFC3339), CredentialsCooling: len(p.Excluded),
+	}, true
+}
