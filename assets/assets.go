@@ -9,13 +9,13 @@ import "embed"
 //go:embed i18n/*.json
 var Translations embed.FS
 
-//go:embed icons/app.png icons/app-256.png icons/app-128.png
+//go:embed icons/app.png icons/app-256.png icons/app-128.png icons/app-64.png
 var app embed.FS
 
-// AppIcon returns the program's icon as a PNG of 128, 256 or 512 pixels; nil
+// AppIcon returns the program's icon as a PNG of 64, 128, 256 or 512 pixels; nil
 // for other sizes.
 func AppIcon(size int) []byte {
-	name, ok := map[int]string{128: "app-128", 256: "app-256", 512: "app"}[size]
+	name, ok := map[int]string{64: "app-64", 128: "app-128", 256: "app-256", 512: "app"}[size]
 	if !ok {
 		return nil
 	}

@@ -33,7 +33,7 @@ func file(t *testing.T, name string) []byte {
 }
 
 func TestAppIconHasItsSize(t *testing.T) {
-	for _, size := range []int{128, 256, 512} {
+	for _, size := range []int{64, 128, 256, 512} {
 		if b := decode(t, AppIcon(size)).Bounds(); b.Dx() != size || b.Dy() != size {
 			t.Errorf("icon of %d is %v", size, b)
 		}

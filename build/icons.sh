@@ -37,10 +37,10 @@ for variant in any light dark template; do
 done
 
 rsvg-convert -w 512 -h 512 app.svg -o app.png
-for size in 128 256; do
+for size in 64 128 256; do
 	rsvg-convert -w $size -h $size app.svg -o "app-$size.png"
 done
-for size in 16 24 32 48 64; do
+for size in 16 24 32 48; do
 	rsvg-convert -w $size -h $size app.svg -o "$tmp/app-$size.png"
 done
-convert "$tmp/app-16.png" "$tmp/app-24.png" "$tmp/app-32.png" "$tmp/app-48.png" "$tmp/app-64.png" app-256.png app.ico
+convert "$tmp/app-16.png" "$tmp/app-24.png" "$tmp/app-32.png" "$tmp/app-48.png" app-64.png app-256.png app.ico

@@ -90,7 +90,7 @@ func (s *dbusSender) connect() error {
 	s.conn, s.markup = conn, slices.Contains(caps, "body-markup")
 	clear(s.ids) // ids belong to one server
 	if s.icon == nil {
-		s.icon = pixels(assets.AppIcon(128))
+		s.icon = pixels(assets.AppIcon(64))
 	}
 	return nil
 }

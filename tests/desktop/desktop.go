@@ -28,7 +28,9 @@ type Desktop struct {
 	Display string
 	// Home is the home directory of the programs that run here.
 	Home string
-	t    testing.TB
+	// extra is added to the environment of every program.
+	extra []string
+	t     testing.TB
 }
 
 // New starts a desktop with a bus and, when display is set, an X server. It
@@ -41,7 +43,7 @@ func New(t testing.TB, display bool) *Desktop {
 	if display {
 		d.Need("Xvfb")
 		// It looks for a free display number and says which one it took.
-		d.Display = ":" + d.serve("Xvfb", "-displayfd", "1", "-screen", "0", "1280x800x24", "-nolisten", "tcp")
+		d.Display = ":" + d.serve("Xvfb", "-displayfd", "1", "-screen", "0", "1280x800x24", "-nolisten", "tcp", "-noreset")
 	}
 	return d
 }
@@ -109,7 +111,7 @@ func (d *Desktop) Env(more ...string) []string {
 	if d.Display != "" {
 		env = append(env, "DISPLAY="+d.Display)
 	}
-	return append(env, more...)
+	return append(append(env, d.extra...), more...)
 }
 
 // Connect opens a connection to the session bus.
