@@ -16,19 +16,16 @@ import (
 // client is one connected reader with its own stream, queue and writer.
 type client struct {
 	h      *Handler
-	cancel context.CancelFunc
+	cancel context.CancelFunc // of the context that the stream lives by
 	queue  *queue
 	writer *deadlineWriter
 }
 
-// newClient returns a client and the context that ends when the client leaves
-// or is cut.
-func newClient(h *Handler, w http.ResponseWriter, r *http.Request) (*client, context.Context) {
-	ctx, cancel := context.WithCancel(r.Context())
+func newClient(h *Handler, w http.ResponseWriter, cancel context.CancelFunc) *client {
 	return &client{h: h, cancel: cancel, queue: newQueue(), writer: &deadlineWriter{
 		ResponseWriter: w, rc: http.NewResponseController(w),
 		timeout: h.writeTimeout, fail: cancel, flushed: make(chan struct{}, 1),
-	}}, ctx
+	}}
 }
 
 // cut ends the client's stream at once, even in the middle of a write.

@@ -104,8 +104,9 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusMethodNotAllowed, "METHOD_NOT_ALLOWED", "Method not allowed")
 		return
 	}
-	c, ctx := newClient(h, w, r)
-	defer c.cancel()
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	c := newClient(h, w, cancel)
 	if err := h.join(ctx, c); err != nil {
 		h.refuse(w, err)
 		return

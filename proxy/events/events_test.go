@@ -1,6 +1,7 @@
 package events
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"io"
@@ -323,10 +324,14 @@ func newReader(t *testing.T, conn net.Conn) *reader {
 	t.Helper()
 	t.Cleanup(func() { conn.Close() })
 	r := &reader{t: t, body: conn}
-	resp, br := readHead(t, conn)
+	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { resp.Body.Close() })
 	if resp.StatusCode != http.StatusOK {
 		t.Fatal(resp.Status)
 	}
-	r.br = br
+	r.br = bufio.NewReader(resp.Body) // without the chunks
 	return r
 }

@@ -108,10 +108,11 @@ func (r *reader) next() (ev control.Event) {
 func (r *reader) nextActivity() int64 {
 	r.t.Helper()
 	for {
-		switch ev := r.next(); ev.Type {
-		case control.EventActivity:
+		ev := r.next()
+		if ev.Activity != nil {
 			return ev.Activity.ID
-		case "":
+		}
+		if ev.Type == "" {
 			return -1
 		}
 	}
@@ -162,16 +163,6 @@ func (p *pipes) get(t *testing.T) net.Conn {
 		t.Fatal(err)
 	}
 	return conn
-}
-
-// readHead reads the answer's head; the reader gives its body, without chunks.
-func readHead(t *testing.T, conn net.Conn) (*http.Response, *bufio.Reader) {
-	t.Helper()
-	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return resp, bufio.NewReader(resp.Body)
 }
 
 // advance lets a bubble's time pass.

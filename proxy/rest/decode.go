@@ -165,7 +165,7 @@ func (s *strict) array(path string, data []byte, dst reflect.Value) {
 
 func expected(err error, t reflect.Type) string {
 	kind := "value"
-	switch t.Kind() {
+	switch t.Kind() { // those that the facade's types have
 	case reflect.String:
 		kind = "string"
 	case reflect.Bool:
@@ -174,6 +174,7 @@ func expected(err error, t reflect.Type) string {
 		kind = "number"
 	case reflect.Int, reflect.Int64:
 		kind = "integer"
+	default:
 	}
 	if te, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && !strings.HasPrefix(te.Value, "number ") {
 		return "Expected " + kind + ", got " + te.Value

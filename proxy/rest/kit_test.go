@@ -110,9 +110,10 @@ func (b *bench) run(t *testing.T, s scenario) string {
 		s.before(b.fake)
 	}
 	earlier := len(b.fake.Calls())
-	resp, body := b.send(t, s)
-	if resp.StatusCode != s.status {
-		t.Errorf("%s %s: %s, want %d; %s", s.method, s.path, resp.Status, s.status, body)
+	got := b.send(t, s)
+	body := got.body
+	if got.status != s.status {
+		t.Errorf("%s %s: %d, want %d; %s", s.method, s.path, got.status, s.status, body)
 	}
 	for _, w := range s.want {
 		if !strings.Contains(body, w) {
@@ -125,8 +126,8 @@ func (b *bench) run(t *testing.T, s scenario) string {
 		}
 	}
 	for k, v := range s.head {
-		if resp.Header.Get(k) != v {
-			t.Errorf("header %s is %q, want %q", k, resp.Header.Get(k), v)
+		if got.header.Get(k) != v {
+			t.Errorf("header %s is %q, want %q", k, got.header.Get(k), v)
 		}
 	}
 	calls := slices.DeleteFunc(b.fake.Calls()[earlier:], func(c string) bool { return c == "Snapshot" })
@@ -136,7 +137,13 @@ func (b *bench) run(t *testing.T, s scenario) string {
 	return body
 }
 
-func (b *bench) send(t *testing.T, s scenario) (*http.Response, string) {
+type answer struct {
+	status int
+	header http.Header
+	body   string
+}
+
+func (b *bench) send(t *testing.T, s scenario) answer {
 	t.Helper()
 	var body io.Reader
 	if s.body != "" {
@@ -166,7 +173,7 @@ func (b *bench) send(t *testing.T, s scenario) (*http.Response, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return resp, string(data)
+	return answer{resp.StatusCode, resp.Header, string(data)}
 }
 
 // two puts two connections into the fake.

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"log/slog"
 	"net/http"
+	"path"
 	"time"
 
 	"breakwater/proxy/control"
@@ -72,7 +73,9 @@ func newAPI(o Options) *api {
 func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.Header().Set("Cache-Control", "no-store")
-	if _, pattern := a.mux.Handler(r); pattern == "" {
+	// The mux would redirect an unclean path, to strangers too.
+	clean := path.Clean(r.URL.Path) == r.URL.Path
+	if _, pattern := a.mux.Handler(r); pattern == "" || !clean {
 		a.unrouted(w, r)
 		return
 	}

@@ -95,9 +95,9 @@ func rows(f *facadetest.Fake) {
 
 func TestHeadHasNoBody(t *testing.T) {
 	b := newBench(t)
-	resp, body := b.send(t, scenario{method: "HEAD", path: "/api/state"})
-	if resp.StatusCode != 200 || body != "" || resp.Header.Get("Content-Type") != "application/json" {
-		t.Errorf("%s %q", resp.Status, body)
+	got := b.send(t, scenario{method: "HEAD", path: "/api/state"})
+	if got.status != 200 || got.body != "" || got.header.Get("Content-Type") != "application/json" {
+		t.Errorf("%+v", got)
 	}
 }
 

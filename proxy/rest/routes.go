@@ -15,64 +15,116 @@ type Route struct {
 }
 
 var routes = []Route{
-	{Method: "GET", Path: "/api/state", handler: (*api).state,
-		About: "everything a tray or a window shows, at one moment"},
-	{Method: "GET", Path: "/api/events", raw: (*api).stream,
-		About: "the event stream; a snapshot comes first"},
-	{Method: "GET", Path: "/api/catalog", handler: (*api).catalog,
-		About: "the providers that can be added"},
+	{
+		Method: "GET", Path: "/api/state", handler: (*api).state,
+		About: "everything a tray or a window shows, at one moment",
+	},
+	{
+		Method: "GET", Path: "/api/events", raw: (*api).stream,
+		About: "the event stream; a snapshot comes first",
+	},
+	{
+		Method: "GET", Path: "/api/catalog", handler: (*api).catalog,
+		About: "the providers that can be added",
+	},
 
-	{Method: "GET", Path: "/api/providers", handler: (*api).listProviders,
-		About: "connections in routing order; limit, offset"},
-	{Method: "POST", Path: "/api/providers", handler: (*api).addProvider,
-		About: "add a connection"},
-	{Method: "PATCH", Path: "/api/providers", handler: (*api).switchProviders,
-		About: "switch several connections on or off"},
-	{Method: "POST", Path: "/api/providers/reorder", handler: (*api).reorderProviders,
-		About: "give connections the priorities 1, 2, 3 in this order"},
-	{Method: "GET", Path: "/api/providers/{id}", handler: (*api).getProvider,
-		About: "one connection"},
-	{Method: "PUT", Path: "/api/providers/{id}", handler: (*api).editProvider,
-		About: "change the given fields (same as PATCH, ruling 26)"},
-	{Method: "PATCH", Path: "/api/providers/{id}", handler: (*api).editProvider,
-		About: "change the given fields"},
-	{Method: "DELETE", Path: "/api/providers/{id}", handler: (*api).deleteProvider,
-		About: "forget a connection and its secret"},
-	{Method: "POST", Path: "/api/providers/{id}/test", handler: (*api).testProvider,
-		About: "ask the provider whether the credential works"},
+	{
+		Method: "GET", Path: "/api/providers", handler: (*api).listProviders,
+		About: "connections in routing order; limit, offset",
+	},
+	{
+		Method: "POST", Path: "/api/providers", handler: (*api).addProvider,
+		About: "add a connection",
+	},
+	{
+		Method: "PATCH", Path: "/api/providers", handler: (*api).switchProviders,
+		About: "switch several connections on or off",
+	},
+	{
+		Method: "POST", Path: "/api/providers/reorder", handler: (*api).reorderProviders,
+		About: "give connections the priorities 1, 2, 3 in this order",
+	},
+	{
+		Method: "GET", Path: "/api/providers/{id}", handler: (*api).getProvider,
+		About: "one connection",
+	},
+	{
+		Method: "PUT", Path: "/api/providers/{id}", handler: (*api).editProvider,
+		About: "change the given fields (same as PATCH, ruling 26)",
+	},
+	{
+		Method: "PATCH", Path: "/api/providers/{id}", handler: (*api).editProvider,
+		About: "change the given fields",
+	},
+	{
+		Method: "DELETE", Path: "/api/providers/{id}", handler: (*api).deleteProvider,
+		About: "forget a connection and its secret",
+	},
+	{
+		Method: "POST", Path: "/api/providers/{id}/test", handler: (*api).testProvider,
+		About: "ask the provider whether the credential works",
+	},
 
-	{Method: "POST", Path: "/api/resilience/reset", handler: (*api).resetBreakers,
-		About: "close every provider breaker"},
-	{Method: "GET", Path: "/api/resilience/cooldowns", handler: (*api).listCooldowns,
-		About: "every connection with its cooldown; provider"},
-	{Method: "POST", Path: "/api/resilience/cooldowns", handler: (*api).clearCooldowns,
-		About: "put cooling connections back into routing"},
+	{
+		Method: "POST", Path: "/api/resilience/reset", handler: (*api).resetBreakers,
+		About: "close every provider breaker",
+	},
+	{
+		Method: "GET", Path: "/api/resilience/cooldowns", handler: (*api).listCooldowns,
+		About: "every connection with its cooldown; provider",
+	},
+	{
+		Method: "POST", Path: "/api/resilience/cooldowns", handler: (*api).clearCooldowns,
+		About: "put cooling connections back into routing",
+	},
 
-	{Method: "GET", Path: "/api/monitoring/health", Public: true, handler: (*api).getHealth,
-		About: "alive and well; more with a credential"},
-	{Method: "OPTIONS", Path: "/api/monitoring/health", Public: true, raw: (*api).healthOptions,
-		About: "the methods of the health route"},
-	{Method: "DELETE", Path: "/api/monitoring/health", handler: (*api).resetHealth,
-		About: "close every provider breaker (same as the reset)"},
+	{
+		Method: "GET", Path: "/api/monitoring/health", Public: true, handler: (*api).getHealth,
+		About: "alive and well; more with a credential",
+	},
+	{
+		Method: "OPTIONS", Path: "/api/monitoring/health", Public: true, raw: (*api).healthOptions,
+		About: "the methods of the health route",
+	},
+	{
+		Method: "DELETE", Path: "/api/monitoring/health", handler: (*api).resetHealth,
+		About: "close every provider breaker (same as the reset)",
+	},
 
-	{Method: "GET", Path: "/api/activity", handler: (*api).activity,
-		About: "finished requests, newest first; before, limit, connectionId, failedOnly"},
-	{Method: "GET", Path: "/api/settings", handler: (*api).getSettings,
-		About: "the product's settings"},
-	{Method: "PATCH", Path: "/api/settings", handler: (*api).editSettings,
-		About: "change the given settings"},
+	{
+		Method: "GET", Path: "/api/activity", handler: (*api).activity,
+		About: "finished requests, newest first; before, limit, connectionId, failedOnly",
+	},
+	{
+		Method: "GET", Path: "/api/settings", handler: (*api).getSettings,
+		About: "the product's settings",
+	},
+	{
+		Method: "PATCH", Path: "/api/settings", handler: (*api).editSettings,
+		About: "change the given settings",
+	},
 
-	{Method: "POST", Path: "/api/app/show", handler: (*api).showWindow,
-		About: "bring the window to front at a page"},
-	{Method: "POST", Path: "/api/app/pause", handler: (*api).pause,
-		About: "refuse new requests, or serve them again"},
-	{Method: "POST", Path: "/api/app/quit", handler: (*api).quit,
-		About: "end the program"},
+	{
+		Method: "POST", Path: "/api/app/show", handler: (*api).showWindow,
+		About: "bring the window to front at a page",
+	},
+	{
+		Method: "POST", Path: "/api/app/pause", handler: (*api).pause,
+		About: "refuse new requests, or serve them again",
+	},
+	{
+		Method: "POST", Path: "/api/app/quit", handler: (*api).quit,
+		About: "end the program",
+	},
 
-	{Method: "GET", Path: "/api/demo", handler: (*api).getDemo,
-		About: "the demo's fault panel"},
-	{Method: "PATCH", Path: "/api/demo", handler: (*api).editDemo,
-		About: "change the demo's faults and its clock"},
+	{
+		Method: "GET", Path: "/api/demo", handler: (*api).getDemo,
+		About: "the demo's fault panel",
+	},
+	{
+		Method: "PATCH", Path: "/api/demo", handler: (*api).editDemo,
+		About: "change the demo's faults and its clock",
+	},
 }
 
 // Routes returns every route of the management API in the order in which it

@@ -94,6 +94,9 @@ func TestUnroutedPaths(t *testing.T) {
 	for _, s := range []scenario{
 		{name: "no such route", method: "GET", path: "/api/nothing", status: 404, want: []string{"NOT_FOUND", "No such route"}},
 		{name: "strangers cannot tell", method: "GET", path: "/api/nothing", header: map[string]string{"Authorization": ""}, status: 401},
+		{name: "an unclean path", method: "GET", path: "/api//state", status: 404},
+		{name: "an unclean path of a stranger", method: "GET", path: "/api/x/../state", header: map[string]string{"Authorization": ""}, status: 401},
+		{name: "a trailing slash", method: "GET", path: "/api/state/", status: 404},
 		{name: "wrong method", method: "DELETE", path: "/api/state", status: 405, want: []string{"METHOD_NOT_ALLOWED"}, head: map[string]string{"Allow": "GET, HEAD"}},
 		{name: "wrong method of an item", method: "POST", path: "/api/providers/x", status: 405, head: map[string]string{"Allow": "DELETE, GET, HEAD, PATCH, PUT"}},
 		{name: "hello is the proxy's", method: "GET", path: "/api/hello", status: 404},

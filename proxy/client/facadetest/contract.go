@@ -46,7 +46,7 @@ func empty(t *testing.T, f control.Facade) {
 
 func add(t *testing.T, f control.Facade, name string) control.Connection {
 	t.Helper()
-	c, err := f.AddConnection(t.Context(), control.ConnectionInput{Provider: "anthropic", Name: name, APIKey: "sk-ant-contract"})
+	c, err := f.AddConnection(t.Context(), control.ConnectionInput{Provider: "anthropic", Name: name, APIKey: "key-of-" + name})
 	if err != nil {
 		t.Fatalf("AddConnection(%s): %v", name, err)
 	}
@@ -148,7 +148,7 @@ func refusals(t *testing.T, f control.Facade) {
 
 func unknown(t *testing.T, f control.Facade) {
 	ctx := t.Context()
-	for _, id := range []string{"nobody", "no/body", "reorder", "a b%2F?x#y", ".", "..", ""} {
+	for _, id := range []string{"nobody", "no/body", "reorder", "a b%2F?x#y", "a//b", "../x", ".", "..", ""} {
 		_, edit := f.EditConnection(ctx, id, control.ConnectionPatch{Active: new(true)})
 		_, test := f.TestConnection(ctx, id)
 		for call, err := range map[string]error{
