@@ -76,7 +76,7 @@ func New(opts Options) *Server {
 		opts.Default = Auto()
 	}
 	if opts.Models == nil {
-		opts.Models = []string{"claude-opus-4-5", "claude-sonnet-4-5", "claude-haiku-4-5", "gpt-5.1", "gpt-5.1-codex"}
+		opts.Models = []string{"claude-opus-5-5", "claude-sonnet-5-5", "claude-haiku-5-5", "gpt-5.1", "gpt-5.1-codex"}
 	}
 	if opts.Keep == 0 {
 		opts.Keep = 1000
