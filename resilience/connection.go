@@ -80,6 +80,9 @@ type provider struct {
 	profile settings.ProfileName // of the connection configured last; guarded by Engine.mu
 	conns   int                  // guarded by Engine.mu
 
+	// cools tells that the window holds a cooldown.
+	cools atomic.Bool
+
 	mu      sync.Mutex
 	network breaker.Once // the 10 s dedup of network errors
 	window  cooldown.Window
@@ -110,6 +113,22 @@ func (c *Conn) publish() {
 // caller holds c.mu.
 func (c *Conn) changed(e *Engine) {
 	c.version++
+	c.keep(e)
+}
+
+// coolingUntil is the end of the cooldown, brought back and stored when the clock was
+// set back. The caller holds c.mu.
+func (c *Conn) coolingUntil(e *Engine, now time.Time) time.Time {
+	before := c.state.Until
+	until := c.state.Cooling(now)
+	if !c.state.Until.Equal(before) {
+		c.keep(e)
+	}
+	return until
+}
+
+// keep publishes the state and queues its write. The caller holds c.mu.
+func (c *Conn) keep(e *Engine) {
 	c.publish()
 	saved := c.saved()
 	e.out.save(func(s Store) { s.SaveConnectionState(saved) })

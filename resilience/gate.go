@@ -65,7 +65,7 @@ func (e *Engine) check(now time.Time, cfg *config, cand Candidate) hindrance {
 		h.add(reason, v.Until)
 	}
 	if s.until.After(now) {
-		h.add(SkipCooling, c.cooling(now, s))
+		h.add(SkipCooling, c.cooling(e, now, s))
 	}
 	if cfg.gate {
 		if until := c.gated(now, cfg); !until.IsZero() {
@@ -100,15 +100,13 @@ func (c *Conn) terminal(now time.Time, t outcome.Terminal) hindrance {
 }
 
 // cooling returns the end of the cooldown, clamped when the clock was set back.
-func (c *Conn) cooling(now time.Time, s *seen) time.Time {
+func (c *Conn) cooling(e *Engine, now time.Time, s *seen) time.Time {
 	if !clock.Stepped(now, s.until, s.span) {
 		return s.until
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	until := c.state.Cooling(now)
-	c.publish()
-	return until
+	return c.coolingUntil(e, now)
 }
 
 // gated asks the opt-in window gate (guide §1): the provider's window and the
@@ -127,9 +125,14 @@ func (c *Conn) gated(now time.Time, cfg *config) time.Time {
 }
 
 func (p *provider) cooling(now time.Time) time.Time {
+	if !p.cools.Load() {
+		return time.Time{}
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.window.Cooling(now)
+	until := p.window.Cooling(now)
+	p.cools.Store(!until.IsZero())
+	return until
 }
 
 // lockedUntil returns the end of the model's lock, clamped when the clock was

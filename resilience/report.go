@@ -64,6 +64,7 @@ func (p *provider) succeed() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.window.Succeed()
+	p.cools.Store(false)
 }
 
 // fail records a failure where it belongs: with the connection, with the
@@ -149,7 +150,8 @@ func (a *Attempt) pace(now time.Time, o outcome.Outcome) {
 func (p *provider) fail(now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.window.Fail(now, p.windowR)
+	until, _ := p.window.Fail(now, p.windowR)
+	p.cools.Store(!until.IsZero())
 }
 
 // count reports the failure to the breaker, or gives the probe back when it

@@ -69,7 +69,7 @@ func (e *Engine) ConnectionStatus(c *Conn) Status {
 	defer c.mu.Unlock()
 	s := &c.state
 	st := Status{
-		TestStatus: s.Status, RateLimitedUntil: s.Cooling(now), Reason: s.Reason, BackoffLevel: s.Level,
+		TestStatus: s.Status, RateLimitedUntil: c.coolingUntil(e, now), Reason: s.Reason, BackoffLevel: s.Level,
 		ErrorCode: s.ErrorCode, LastErrorType: s.ErrorType, LastErrorAt: s.ErrorAt,
 		LastErrorSource: s.Source, RawHint: s.RawHint, ExpiredRetries: s.Retries,
 	}

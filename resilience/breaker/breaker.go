@@ -18,10 +18,10 @@ const historySize = 20
 // Breaker guards one provider (guide §1). There is no timer behind it: every
 // read moves an expired state on. It is safe for concurrent use.
 type Breaker struct {
-	// dirty is 0 while the breaker is CLOSED without a failure, so that the
-	// common path takes no lock.
-	dirty atomic.Uint32
-	note  func(Transition, Saved)
+	// seen is what decisions read, so that they take no lock: nil while the
+	// breaker is CLOSED without a failure.
+	seen atomic.Pointer[seen]
+	note func(Transition, Saved)
 
 	mu           sync.Mutex
 	opts         Options
@@ -33,6 +33,13 @@ type Breaker struct {
 	cycles       int
 	lease        lease
 	history      []Transition
+}
+
+// seen is the part of the state that holds until a moment.
+type seen struct {
+	state State
+	until time.Time // end of OPEN, or of DEGRADED by decay
+	span  time.Duration
 }
 
 // New returns a CLOSED breaker with the default options patched by o. note is
@@ -52,6 +59,7 @@ func (b *Breaker) Configure(o Options) {
 	defer b.mu.Unlock()
 	b.opts = b.opts.Merge(o)
 	b.lease.allowance = min(b.lease.allowance, b.opts.HalfOpenRequests)
+	b.mark()
 }
 
 // Options returns the present options.
@@ -70,9 +78,22 @@ type Verdict struct {
 
 // Check tells whether a request may be sent, without taking a probe.
 func (b *Breaker) Check(now time.Time) Verdict {
-	if b.dirty.Load() == 0 {
+	s := b.seen.Load()
+	if s == nil || s.state == Closed {
 		return Verdict{Allowed: true}
 	}
+	if s.state != HalfOpen && now.Before(s.until) && !clock.Stepped(now, s.until, s.span) {
+		v := Verdict{State: s.state, Allowed: s.state == Degraded}
+		if !v.Allowed {
+			v.Until = s.until
+		}
+		return v
+	}
+	return b.checkSlow(now)
+}
+
+// checkSlow brings the state up to date before it answers.
+func (b *Breaker) checkSlow(now time.Time) Verdict {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.refresh(now)
@@ -80,7 +101,7 @@ func (b *Breaker) Check(now time.Time) Verdict {
 }
 
 // Clean reports, without a lock, that the breaker is CLOSED without a failure.
-func (b *Breaker) Clean() bool { return b.dirty.Load() == 0 }
+func (b *Breaker) Clean() bool { return b.seen.Load() == nil }
 
 // Status returns everything the breaker knows.
 func (b *Breaker) Status(now time.Time) Status {
@@ -143,7 +164,10 @@ func (b *Breaker) Restore(now time.Time, s Saved) {
 // refresh is the lazy recovery: whatever time alone has changed happens here,
 // before anything else is decided.
 func (b *Breaker) refresh(now time.Time) {
-	b.lastFailure = clock.Past(now, b.lastFailure)
+	if past := clock.Past(now, b.lastFailure); !past.Equal(b.lastFailure) {
+		b.lastFailure = past
+		b.changed(b.same(now))
+	}
 	switch b.state {
 	case Open:
 		if b.lastFailure.IsZero() || now.Sub(b.lastFailure) >= b.cooldown() {
@@ -231,12 +255,22 @@ func (b *Breaker) changed(t Transition) {
 	b.note(t, b.saved())
 }
 
+// mark makes the state visible to decisions.
 func (b *Breaker) mark() {
-	var v uint32
-	if b.state != Closed || b.failures > 0 {
-		v = 1
+	if b.state == Closed && b.failures == 0 {
+		b.seen.Store(nil)
+		return
 	}
-	b.dirty.Store(v)
+	s := &seen{state: b.state}
+	switch b.state {
+	case Open:
+		s.span = b.cooldown()
+	case Degraded:
+		s.span = b.decayWindow()
+	case Closed, HalfOpen:
+	}
+	s.until = b.lastFailure.Add(s.span)
+	b.seen.Store(s)
 }
 
 func (b *Breaker) saved() Saved {

@@ -19,7 +19,7 @@ func (p Permit) Probe() bool { return p.probe }
 // Acquire admits an attempt, or tells why not. In HALF_OPEN it takes one of
 // the probes, as a lease: it ends with the report, or after one reset time.
 func (b *Breaker) Acquire(now time.Time) (Permit, Verdict) {
-	if b.dirty.Load() == 0 {
+	if b.Clean() {
 		return Permit{}, Verdict{Allowed: true}
 	}
 	b.mu.Lock()

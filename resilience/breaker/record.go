@@ -13,7 +13,7 @@ import (
 // half-open breaker listens to its own live probe only: a late result of an
 // older probe changes nothing (case P22).
 func (b *Breaker) Report(now time.Time, p Permit, class outcome.Class, kind outcome.Kind) bool {
-	if b.dirty.Load() == 0 && !p.probe && class != outcome.Failure {
+	if b.Clean() && !p.probe && class != outcome.Failure {
 		return false
 	}
 	b.mu.Lock()
