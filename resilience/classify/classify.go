@@ -57,10 +57,12 @@ type Input struct {
 
 	// Level is the connection's backoffLevel before this failure.
 	Level int
-	// Rejections and AuthFailures count the earlier request_rejected answers of
-	// this connection and model, and the earlier 401s in a row.
-	Rejections   int
-	AuthFailures int
+	// Rejections counts the request_rejected answers that this connection and
+	// model gave before, in a row.
+	Rejections int
+	// StreamBreaks counts the streams of this connection and model that broke in
+	// the ten minutes before; one or two are no reason to lock a model.
+	StreamBreaks int
 
 	// Options may be nil.
 	Options *Options
@@ -69,8 +71,11 @@ type Input struct {
 // Options are the operator's choices that bear on a verdict. The zero value is
 // the guide's defaults.
 type Options struct {
-	// Rotation is nil for DefaultRotation.
-	Rotation *Rotation
+	// Rotation is nil for the defaults; the connection's overrides are applied
+	// (see Overrides.Apply).
+	Rotation *settings.Rotation
+	// ConnectionDelay is rotationOverrides.rateLimitResetSeconds.
+	ConnectionDelay time.Duration
 	// Streak counts errors for rotation thresholds above 1; nil counts none, and
 	// every error then reaches its threshold.
 	Streak *Streak
@@ -87,9 +92,9 @@ type Options struct {
 	LockoutMax time.Duration
 	// CoolOnStall is streamStallCooldown.enabled.
 	CoolOnStall bool
-	// EgressFamily replaces the providers whose quota belongs to the outgoing
-	// address; nil means EgressFamily, an empty list none.
-	EgressFamily []string
+	// Egress lists the providers whose quota belongs to the outgoing address;
+	// nil means EgressProviders(""), an empty list none.
+	Egress []string
 	// LocalWindow is the window that our own counters saw used up, for upstreams
 	// that do not name it: "day", "minute" or "".
 	LocalWindow string
@@ -122,11 +127,11 @@ const (
 type facts struct {
 	Input
 	opt      Options
-	rotation Rotation
+	rotation settings.Rotation
 
-	from     int // the status before restatement, 0 when unchanged
-	retry    time.Duration
-	provider string // lower case
+	from     int           // the status before restatement, 0 when unchanged
+	retry    time.Duration // what a restated answer tells the client
+	provider string        // lower case
 	body     errbody.Body
 	text     string // lower case
 	code     string // lower case
@@ -141,7 +146,7 @@ func read(in Input) *facts {
 	if in.Options != nil {
 		f.opt = *in.Options
 	}
-	f.rotation = DefaultRotation()
+	f.rotation = defaultRotation
 	if f.opt.Rotation != nil {
 		f.rotation = *f.opt.Rotation
 	}
@@ -178,11 +183,25 @@ func (f *facts) finish(o outcome.Outcome) outcome.Outcome {
 	if o.ErrorType == typeRequestRejected {
 		o = f.rejected(o)
 	}
-	if o.Class == outcome.Failure {
-		o.Terminal = f.terminal(o)
-		o = f.scoped(o)
-		o.BreakerKind = kind(f.Status, f.body, f.text)
-		o.SkipBreaker = o.SkipBreaker || f.overloaded()
+	if o.Class != outcome.Failure {
+		return o
+	}
+	if f.Auth == AuthPassthrough {
+		o = f.clientsOwn(o)
+	}
+	o.Terminal = f.terminal(o)
+	o = f.scoped(o)
+	o.BreakerKind = kind(f.Status, f.body, f.text)
+	o.SkipBreaker = o.SkipBreaker || f.overloaded()
+	return o
+}
+
+// clientsOwn takes the parts off a verdict that speak of a credential which is
+// the client's and not the connection's: the next client may bring a good one.
+func (f *facts) clientsOwn(o outcome.Outcome) outcome.Outcome {
+	if o.Permanent || o.CreditsExhausted {
+		o.Permanent, o.CreditsExhausted = false, false
+		o.Cooldown = min(o.Cooldown, f.base())
 	}
 	return o
 }
@@ -197,6 +216,9 @@ func (f *facts) oauth() bool {
 	}
 	return f.Profile.Name == settings.OAuth
 }
+
+// local reports whether the upstream runs on this machine or beside it.
+func (f *facts) local() bool { return f.LocalURL || f.Profile.Name == settings.Local }
 
 // hinted returns the upstream's hint when the profile lets it count.
 func (f *facts) hinted() (hint.Hint, bool) {

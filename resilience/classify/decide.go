@@ -15,6 +15,7 @@ type step func(*facts) (outcome.Outcome, bool)
 // before "contract" are the request-scoped answers that §3.11 and §4.4 take
 // out first.
 var steps = []step{
+	clientClosed,
 	requestResource,
 	entitlement,
 	contract,
@@ -54,6 +55,17 @@ func (f *facts) decide() outcome.Outcome {
 }
 
 func pass() (outcome.Outcome, bool) { return outcome.Outcome{}, false }
+
+// clientClosed: a gateway upstream believes that we left. Nobody is to blame,
+// and if our client is still there another target serves it.
+func clientClosed(f *facts) (outcome.Outcome, bool) {
+	if f.Status != 499 {
+		return pass()
+	}
+	o := local(499, outcome.ReasonClientGone)
+	o.Fallback = true
+	return o, true
+}
 
 // requestResource: a 404 that names a file, an earlier response or an upload
 // speaks of the request, not of the model or the connection (sheet §4.4).
@@ -285,11 +297,11 @@ func requestFault(f *facts) (outcome.Outcome, bool) {
 // modelNamed: a 404 that names the model concerns that model alone, whoever
 // the provider is (sheet §4.5).
 func modelNamed(f *facts) (outcome.Outcome, bool) {
-	if f.Status != 404 || !(f.namesModel() || f.LocalURL || f.perModel()) {
+	if f.Status != 404 || !(f.namesModel() || f.local() || f.perModel()) {
 		return pass()
 	}
 	o := fixed(outcome.ReasonNotFound, fixedCooldown)
-	if f.LocalURL {
+	if f.local() {
 		o.Cooldown = shortCooldown
 	}
 	return o, true

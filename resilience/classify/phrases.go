@@ -124,6 +124,10 @@ var subscriptionPhrases = []string{
 	"claude pro usage limit",
 	"you've reached your usage limit",
 	"you have reached your usage limit",
+	// The spend cap that the owner of an Anthropic organisation set (Claude
+	// sheet §4.3): it ends with the month or when the owner raises it.
+	"enforced_spend_limit_reached",
+	"you have reached your specified api usage limits",
 }
 
 // claudeSubscriptionPhrase is one only where it comes from Anthropic itself.

@@ -1,132 +1,80 @@
 package classify
 
 import (
-	"strconv"
-	"strings"
 	"sync"
 	"time"
 
+	"breakwater/resilience/hint"
 	"breakwater/resilience/outcome"
+	"breakwater/resilience/settings"
 )
 
-// Gate is the rotation switch of one status class.
-type Gate struct {
-	On        bool
-	Threshold int           // errors within Window before a request moves on
-	Window    time.Duration // 0 counts as 120 s
-}
-
-// Rotation says on which statuses a request moves on (sheet §3.7).
-type Rotation struct {
-	Enabled bool
-	On429   Gate
-	On500   Gate // every 5xx but 502
-	On502   Gate
-	On400   Gate // additive only: off never blocks a 400
-	// Reset replaces the ladder for a rate limit without a hint; zero is none.
-	Reset time.Duration
-	// ConnectionReset is the connection's own, which goes first.
-	ConnectionReset time.Duration
-	// DisableTagWithoutReset is kept for the settings' sake.
-	DisableTagWithoutReset bool
-}
+// defaultRotation is what applies when nothing is set (sheet §3.7).
+var defaultRotation = settings.Defaults().Rotation
 
 const rotationWindow = 120 * time.Second
 
-// DefaultRotation returns the figures that apply when nothing is set.
-func DefaultRotation() Rotation {
-	on := Gate{On: true, Threshold: 1, Window: rotationWindow}
-	off := on
-	off.On = false
-	return Rotation{Enabled: true, On429: on, On500: on, On502: on, On400: off, DisableTagWithoutReset: true}
-}
-
-// RotationFromEnv reads the OMNIROUTE_ROTATION_* and OMNIROUTE_ROTATE_* names
-// through get; what cannot be read keeps its default.
-func RotationFromEnv(get func(string) string) Rotation {
-	r := DefaultRotation()
-	flag := func(name string, v *bool) {
-		switch strings.ToLower(strings.TrimSpace(get(name))) {
-		case "true", "1", "yes", "on":
-			*v = true
-		case "false", "0", "no", "off":
-			*v = false
-		}
-	}
-	flag("OMNIROUTE_ROTATION_ENABLED", &r.Enabled)
-	flag("OMNIROUTE_ROTATION_DISABLE_TAG_WITHOUT_RESET", &r.DisableTagWithoutReset)
-	if n, ok := positive(get("OMNIROUTE_ROTATION_RATE_LIMIT_RESET_SECONDS")); ok {
-		r.Reset = time.Duration(n) * time.Second
-	}
-	for class, g := range map[string]*Gate{"429": &r.On429, "500": &r.On500, "502": &r.On502, "400": &r.On400} {
-		flag("OMNIROUTE_ROTATE_ON_"+class, &g.On)
-		if n, ok := positive(get("OMNIROUTE_ROTATE_" + class + "_THRESHOLD")); ok {
-			g.Threshold = n
-		}
-		if n, ok := positive(get("OMNIROUTE_ROTATE_" + class + "_WINDOW_SECONDS")); ok {
-			g.Window = time.Duration(n) * time.Second
-		}
-	}
-	return r
-}
-
-// positive reads a whole number from 1 to a billion.
-func positive(s string) (int, bool) {
-	n, err := strconv.Atoi(strings.TrimSpace(s))
-	return n, err == nil && n > 0 && n <= 1e9
-}
-
-// GateOverride is a connection's word on one class; absent fields inherit.
-type GateOverride struct {
+// RuleOverride is a connection's word on one status class; absent fields
+// inherit.
+type RuleOverride struct {
 	On            *bool
-	Threshold     int // 0 inherits
-	WindowSeconds int // 0 inherits
+	Threshold     int64 // 0 inherits
+	WindowSeconds int64 // 0 inherits
 }
 
-// Overrides is providerSpecificData.rotationOverrides of one connection.
+// Overrides is providerSpecificData.rotationOverrides of one connection (sheet
+// §3.7).
 type Overrides struct {
-	RateLimitResetSeconds int // 0 inherits
-	On429, On500          GateOverride
-	On502, On400          GateOverride
+	RateLimitResetSeconds int64 // 0 inherits
+	On429, On500          RuleOverride
+	On502, On400          RuleOverride
 }
 
-// With returns r as the connection's overrides change it.
-func (r Rotation) With(o Overrides) Rotation {
+// Apply returns the options with the process-wide rotation r as the connection
+// changes it.
+func (o Overrides) Apply(opt Options, r settings.Rotation) Options {
 	for _, p := range []struct {
-		gate *Gate
-		over GateOverride
+		rule *settings.RotationRule
+		over RuleOverride
 	}{{&r.On429, o.On429}, {&r.On500, o.On500}, {&r.On502, o.On502}, {&r.On400, o.On400}} {
 		if p.over.On != nil {
-			p.gate.On = *p.over.On
+			p.rule.On = *p.over.On
 		}
 		if p.over.Threshold > 0 {
-			p.gate.Threshold = p.over.Threshold
+			p.rule.Threshold = p.over.Threshold
 		}
 		if p.over.WindowSeconds > 0 {
-			p.gate.Window = time.Duration(p.over.WindowSeconds) * time.Second
+			p.rule.WindowSeconds = p.over.WindowSeconds
 		}
 	}
-	if o.RateLimitResetSeconds > 0 {
-		r.ConnectionReset = time.Duration(o.RateLimitResetSeconds) * time.Second
+	opt.Rotation = &r
+	opt.ConnectionDelay = seconds(o.RateLimitResetSeconds)
+	return opt
+}
+
+// seconds converts a stored number of seconds; nonsense counts as none.
+func seconds(n int64) time.Duration {
+	if n <= 0 || n > int64(hint.MaxStated/time.Second) {
+		return 0
 	}
-	return r
+	return time.Duration(n) * time.Second
 }
 
 // delay returns what replaces the ladder for a rate limit: the connection's
 // word, then the provider's, then the environment's (guide §2).
-func (r Rotation) delay(provider time.Duration) time.Duration {
+func (f *facts) delay() time.Duration {
 	switch {
-	case r.ConnectionReset > 0:
-		return r.ConnectionReset
-	case provider > 0:
-		return provider
+	case f.opt.ConnectionDelay > 0:
+		return f.opt.ConnectionDelay
+	case f.opt.ProviderDelay > 0:
+		return f.opt.ProviderDelay
 	}
-	return r.Reset
+	return seconds(f.rotation.RateLimitResetSeconds)
 }
 
-// gate returns the class of a status and its number; ok is false for statuses
-// that are not gated.
-func (r Rotation) gate(status int) (g Gate, class int, ok bool) {
+// gate returns the rule of a status and the number of its class; ok is false
+// for statuses that are not gated.
+func gate(r settings.Rotation, status int) (rule settings.RotationRule, class int, ok bool) {
 	switch {
 	case status == 429:
 		return r.On429, 429, true
@@ -137,13 +85,13 @@ func (r Rotation) gate(status int) (g Gate, class int, ok bool) {
 	case status == 400:
 		return r.On400, 400, true
 	}
-	return Gate{}, 0, false
+	return settings.RotationRule{}, 0, false
 }
 
 // rotationGate keeps a request on its connection where the operator wants it
 // so, and moves a 400 on where the operator asked for that.
 func rotationGate(f *facts) (outcome.Outcome, bool) {
-	g, class, ok := f.rotation.gate(f.Status)
+	g, class, ok := gate(f.rotation, f.Status)
 	if !ok {
 		return pass()
 	}
@@ -152,7 +100,7 @@ func rotationGate(f *facts) (outcome.Outcome, bool) {
 	case class == 400 && !open, class != 400 && open:
 		return pass()
 	case class == 400:
-		cooldown := f.rotation.delay(f.opt.ProviderDelay)
+		cooldown := f.delay()
 		if cooldown <= 0 {
 			cooldown = fixedCooldown
 		}
@@ -181,11 +129,11 @@ const maxStreaks = 4096
 
 // reached records one error and reports whether it is the threshold-th within
 // the window; the counter then starts again.
-func (s *Streak) reached(connection string, class int, g Gate, now time.Time) bool {
+func (s *Streak) reached(connection string, class int, g settings.RotationRule, now time.Time) bool {
 	if s == nil || g.Threshold <= 1 {
 		return true
 	}
-	window := g.Window
+	window := seconds(g.WindowSeconds)
 	if window <= 0 {
 		window = rotationWindow
 	}
@@ -202,7 +150,7 @@ func (s *Streak) reached(connection string, class int, g Gate, now time.Time) bo
 		}
 	}
 	recent = append(recent, now)
-	if len(recent) >= g.Threshold {
+	if int64(len(recent)) >= g.Threshold {
 		delete(s.seen, key)
 		return true
 	}

@@ -1,13 +1,35 @@
 package classify
 
 import (
+	"strings"
+
 	"breakwater/resilience/hint"
 	"breakwater/resilience/outcome"
 )
 
-// EgressFamily are the providers whose quota belongs to the outgoing address
-// (guide §7, ruling 17). The environment may only shorten or empty it.
-var EgressFamily = []string{"opencode", "opencode-zen", "opencode-go", "opencode-cli"}
+// egressFamily are the providers whose quota belongs to the outgoing address
+// (guide §7, ruling 17).
+var egressFamily = []string{"opencode", "opencode-zen", "opencode-go", "opencode-cli"}
+
+// EgressProviders reads OMNIROUTE_EGRESS_IP_LOCK_PROVIDERS: empty keeps the
+// family, "none", "off", "false" or "0" switches the lock off, a list shortens
+// it. Widening it is a change of the code (ruling 17).
+func EgressProviders(env string) []string {
+	env = strings.ToLower(strings.TrimSpace(env))
+	switch env {
+	case "":
+		return egressFamily
+	case "none", "off", "false", "0":
+		return []string{}
+	}
+	kept := []string{}
+	for name := range strings.SplitSeq(env, ",") {
+		if name = strings.TrimSpace(name); contains(egressFamily, name) {
+			kept = append(kept, name)
+		}
+	}
+	return kept
+}
 
 // perModel reports whether the connection counts per model.
 func (f *facts) perModel() bool { return f.PerModelQuota || compatible(f.provider) }
@@ -15,20 +37,16 @@ func (f *facts) perModel() bool { return f.PerModelQuota || compatible(f.provide
 // scoped says how far a failure reaches (sheet §3.11, the parts that need no
 // memory): a rule's word, the outgoing address, one model, or the connection.
 func (f *facts) scoped(o outcome.Outcome) outcome.Outcome {
-	if o.Scope != outcome.ScopeConnection || o.Permanent {
-		return o
-	}
 	ruled := f.rule != nil && f.honoursScope()
 	switch {
-	case ruled && !(f.DisableCooling && f.perModel()):
+	case o.Scope == outcome.ScopeModel && f.Model == "":
+		o.Scope = outcome.ScopeConnection // there is nothing smaller to lock
+	case o.Scope == outcome.ScopeModel:
+		o.SetsLevel, o.Level = false, 0
+	case o.Scope != outcome.ScopeConnection, o.Permanent, o.Terminal != outcome.NotTerminal:
+	case ruled && !(f.DisableCooling && f.perModel()), f.inEgressFamily(o):
 		return f.egress(o)
-	case f.inEgressFamily(o):
-		return f.egress(o)
-	case f.Model == "":
-		return o
-	case o.Terminal != outcome.NotTerminal:
-		return o
-	case f.modelScoped(o):
+	case f.Model != "" && f.modelScoped(o):
 		return f.locked(o)
 	}
 	return o
@@ -36,9 +54,9 @@ func (f *facts) scoped(o outcome.Outcome) outcome.Outcome {
 
 // inEgressFamily reports whether the refusal belongs to the outgoing address.
 func (f *facts) inEgressFamily(o outcome.Outcome) bool {
-	family := f.opt.EgressFamily
+	family := f.opt.Egress
 	if family == nil {
-		family = EgressFamily
+		family = egressFamily
 	}
 	return f.Status == 429 && contains(family, f.provider) && !f.DisableCooling && !o.CreditsExhausted &&
 		(o.Reason == outcome.ReasonQuota || o.Reason == outcome.ReasonRateLimit)

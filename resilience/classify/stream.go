@@ -46,7 +46,7 @@ func streamStatus(b errbody.Body) (int, bool) {
 	if r, isObject := root["response"].(map[string]any); isObject && kind == "response.failed" {
 		e = r["error"]
 	}
-	if e == nil && kind != "error" && kind != "response.failed" {
+	if (e == nil || e == false) && kind != "error" && kind != "response.failed" {
 		return 0, false
 	}
 	detail, isObject := e.(map[string]any)

@@ -83,9 +83,5 @@ func errorRule(f *facts) (outcome.Outcome, bool) {
 	if r.ladder {
 		return f.retryable(r.reason), true
 	}
-	o := fixed(r.reason, r.fixed)
-	if f.Status == 401 && f.oauth() && f.keepsOn401() {
-		o.Cooldown = AuthBackoff(f.base(), f.AuthFailures+1)
-	}
-	return o, true
+	return fixed(r.reason, r.fixed), true
 }

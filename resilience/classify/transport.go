@@ -62,18 +62,20 @@ func Transport(kind TransportKind, in Input) outcome.Outcome {
 	o := f.retryable(outcome.ReasonServerError)
 	o.Status, o.ErrorType, o.BreakerKind = in.Status, typeServerError, outcome.KindTransient
 	switch kind {
-	case EarlyEOF, Truncated:
+	case EarlyEOF, Truncated, NotAnAnswer:
 		o.Reason = outcome.ReasonTruncated
-		return f.scoped(o)
-	case NotAnAnswer:
-		o.Reason = outcome.ReasonEmptyAnswer
-		return f.scoped(o)
+		if kind == NotAnAnswer {
+			o.Reason = outcome.ReasonEmptyAnswer
+		}
+		if o = f.scoped(o); o.Scope == outcome.ScopeModel && f.StreamBreaks < breaksBeforeLock {
+			o.Cooldown = 0
+		}
+		return o
 	case EmptyAnswer:
 		o.Reason, o.ErrorType = outcome.ReasonEmptyAnswer, typeEmptyContent
 		return uncooled(f.scoped(o))
 	case Stalled:
-		o.Reason = outcome.ReasonStreamStall
-		o.SkipBreaker = true
+		o.Reason, o.SkipBreaker = outcome.ReasonStreamStall, true
 		if !f.opt.CoolOnStall {
 			return uncooled(o)
 		}
@@ -82,6 +84,10 @@ func Transport(kind TransportKind, in Input) outcome.Outcome {
 	o.Reason, o.Network = outcome.ReasonNetwork, true
 	return o
 }
+
+// breaksBeforeLock is how many streams of a model may break within ten minutes
+// before the next one locks it (sheet §3.11, step 14).
+const breaksBeforeLock = 2
 
 // local is the verdict on what is nobody's fault upstream: it records nothing.
 func local(status int, reason outcome.Reason) outcome.Outcome {

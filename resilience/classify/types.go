@@ -144,7 +144,10 @@ func neverTerminal(errorType string) bool {
 // the types that are never terminal, then bans, then expired credentials.
 func (f *facts) terminal(o outcome.Outcome) outcome.Terminal {
 	switch {
-	case ConnectionQuota(o) && f.honoursScope():
+	case f.Auth == AuthPassthrough:
+		// The credential is the client's: the next one may bring a good one.
+		return outcome.NotTerminal
+	case connectionQuota(o) && f.honoursScope():
 		// A quota of the account that a rule knows to come back.
 		return outcome.NotTerminal
 	case o.CreditsExhausted,
@@ -152,9 +155,6 @@ func (f *facts) terminal(o outcome.Outcome) outcome.Terminal {
 		f.has(creditsPhrases) && f.quotaSignal() && !f.perModel():
 		return outcome.CreditsExhausted
 	case neverTerminal(o.ErrorType):
-		return outcome.NotTerminal
-	case f.Auth == AuthPassthrough:
-		// The credential is the client's: the next one may bring a good one.
 		return outcome.NotTerminal
 	case o.Permanent, o.ErrorType == typeForbidden:
 		return outcome.Banned
@@ -164,11 +164,4 @@ func (f *facts) terminal(o outcome.Outcome) outcome.Terminal {
 		return outcome.Expired
 	}
 	return outcome.NotTerminal
-}
-
-// keepsOn401 reports whether a 401 of an account is not the end of it: such a
-// connection must wait a little, or every request would ask it first.
-func (f *facts) keepsOn401() bool {
-	t := f.type401()
-	return t == typeOAuthInvalid
 }

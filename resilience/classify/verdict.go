@@ -5,6 +5,7 @@ import (
 
 	"breakwater/resilience/hint"
 	"breakwater/resilience/outcome"
+	"breakwater/resilience/settings"
 )
 
 // refuse is the verdict on a request that no other target would answer better.
@@ -42,7 +43,7 @@ func (f *facts) retryable(reason outcome.Reason) outcome.Outcome {
 	if h, ok := f.hinted(); ok {
 		return stated(reason, h)
 	}
-	if d := f.rotation.delay(f.opt.ProviderDelay); d > 0 && reason == outcome.ReasonRateLimit {
+	if d := f.delay(); d > 0 && reason == outcome.ReasonRateLimit {
 		o := fixed(reason, d)
 		o.SetsLevel = true
 		return o
@@ -63,7 +64,7 @@ func (f *facts) ladder(reason outcome.Reason) (time.Duration, int) {
 		}
 	}
 	level := max(f.Level, 0)
-	return doubled(base, min(level, steps), limit), min(level+1, steps)
+	return settings.Backoff(base, min(level, steps), limit), min(level+1, steps)
 }
 
 // base is the connection's first cooldown, for failures that do not climb.
@@ -72,14 +73,6 @@ func (f *facts) base() time.Duration {
 		return shortCooldown
 	}
 	return min(f.Profile.BaseCooldown, f.lockoutMax())
-}
-
-// doubled returns base·2^times, at most limit, without overflowing.
-func doubled(base time.Duration, times int, limit time.Duration) time.Duration {
-	for ; times > 0 && base > 0 && base < limit; times-- {
-		base *= 2
-	}
-	return min(base, limit)
 }
 
 // lockoutMax is the cap of a guessed wait.
@@ -103,9 +96,9 @@ func (f *facts) quota(window time.Duration) outcome.Outcome {
 	return o
 }
 
-// RequestRejectedCooldown returns the wait after the n-th refusal in a row of
-// one connection and model: 5, 15, 45, then 60 minutes (ruling 13).
-func RequestRejectedCooldown(n int) time.Duration {
+// rejectedCooldown returns the wait after the n-th refusal in a row of one
+// connection and model: 5, 15, 45, then 60 minutes (ruling 13).
+func rejectedCooldown(n int) time.Duration {
 	d := requestRejected
 	for ; n > 1 && d < RequestRejectedMaxCooldown; n-- {
 		d *= 3
@@ -116,17 +109,11 @@ func RequestRejectedCooldown(n int) time.Duration {
 // rejected is the verdict on a refusal of this very request by an account that
 // is otherwise well: it never becomes a ban (ruling 13).
 func (f *facts) rejected(o outcome.Outcome) outcome.Outcome {
-	r := fixed(outcome.ReasonRequestRejected, RequestRejectedCooldown(f.Rejections+1))
+	r := fixed(outcome.ReasonRequestRejected, rejectedCooldown(f.Rejections+1))
 	r.Status, r.ErrorType = o.Status, o.ErrorType
 	r.RestatedFrom, r.ClientRetryAfter = o.RestatedFrom, o.ClientRetryAfter
 	if f.Model != "" {
 		r.Scope = outcome.ScopeModel
 	}
 	return r
-}
-
-// AuthBackoff returns the wait after the n-th 401 in a row of an OAuth
-// connection that is not terminal (sheet §3.13).
-func AuthBackoff(base time.Duration, n int) time.Duration {
-	return doubled(base, min(max(n-1, 0), 16), fixedCooldown)
 }
