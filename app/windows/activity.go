@@ -62,18 +62,17 @@ func (p *activity) open(id string) {
 }
 
 func (p *activity) build() fyne.CanvasObject {
-	p.cols = columns{gap: 12, edge: 10, list: []column{
-		{title: view.T("Time"), width: 60},
-		{title: view.T("Client"), width: 76, flex: 1, priority: 2},
-		{title: view.T("Model"), width: 100, flex: 2, priority: 1},
-		{width: 16},
-		{title: view.T("Answered by"), width: 96, flex: 2},
-		{title: view.T("Status"), width: 52},
-		{title: view.T("Took"), width: 52, right: true},
+	p.cols = columns{gap: 10, edge: 8, list: []column{
+		{title: view.T("Time"), width: 58},
+		{title: view.T("Client"), width: 74, flex: 1, priority: 2},
+		{title: view.T("Model"), width: 98, flex: 2, priority: 1},
+		{title: view.T("Answered by"), width: 104, flex: 2},
+		{title: view.T("Status"), width: 50},
+		{title: view.T("Took"), width: 48, right: true, priority: 3},
 	}}
 	p.list = widget.NewList(func() int { return len(p.rows) }, func() fyne.CanvasObject {
 		return newRow(&p.cols, rowHeight, newText("", view.RoleMuted), newText("", view.RoleMuted).clipped(), newText("", view.RoleText).clipped(),
-			newGlyph("blank", colorMuted, 16), newText("", view.RoleText).clipped(), newBadge(), newText("", view.RoleMuted).right())
+			newWho(), newBadge(), newText("", view.RoleMuted).right())
 	}, func(i widget.ListItemID, o fyne.CanvasObject) {
 		if i < len(p.rows) {
 			r := o.(*row)
@@ -101,7 +100,7 @@ func (p *activity) build() fyne.CanvasObject {
 type storySplit struct{}
 
 func (storySplit) Layout(objects []fyne.CanvasObject, size fyne.Size) {
-	w := min(max(size.Width*0.4, 288), 440)
+	w := min(max(size.Width*0.34, 260), 460)
 	objects[0].Resize(fyne.NewSize(size.Width-w-12, size.Height))
 	objects[1].Move(fyne.NewPos(size.Width-w, 0))
 	objects[1].Resize(fyne.NewSize(w, size.Height))
@@ -151,14 +150,12 @@ func (p *activity) mark() {
 	p.list.OnSelected = nil
 	if at < 0 {
 		p.list.UnselectAll()
-	} else if !p.selected(at) {
+	} else {
 		p.list.Select(at)
 	}
 	p.list.OnSelected = on
 	p.tell()
 }
-
-func (p *activity) selected(int) bool { return false }
 
 func (p *activity) tell() {
 	for _, a := range p.u.activity {

@@ -9,7 +9,6 @@ import (
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/canvas"
 	"fyne.io/fyne/v2/container"
-	"fyne.io/fyne/v2/theme"
 
 	"breakwater/app/windows/view"
 	"breakwater/proxy/control"
@@ -37,6 +36,10 @@ type connectionDialog struct {
 // addDialog opens the dialog for a new connection; without a provider it lets
 // choose one first. preset fills fields in before they are shown.
 func (u *ui) addDialog(provider string, preset func(*view.Draft)) {
+	u.withProviders(func() { u.openAdd(provider, preset) })
+}
+
+func (u *ui) openAdd(provider string, preset func(*view.Draft)) {
 	d := &connectionDialog{u: u, preset: preset}
 	d.build()
 	d.title.set(view.T("Add a connection"))
@@ -68,12 +71,12 @@ func (d *connectionDialog) build() {
 	d.test = newButton(view.T("Test"), func() { d.store(true) })
 	d.save = newPrimary(view.T("Add"), func() { d.store(false) })
 	if d.stored != nil {
-		d.save.SetText(view.T("Save"))
+		d.save.set(view.T("Save"))
 	} else {
-		d.test.SetText(view.T("Add and test"))
+		d.test.set(view.T("Add and test"))
 	}
-	d.save.Disable()
-	d.test.Disable()
+	d.save.enable(false)
+	d.test.enable(false)
 	d.blank = container.NewCenter(newText(view.T("Choose a provider at the left."), view.RoleMuted))
 	d.scroll = container.NewVScroll(container.NewStack())
 	d.right = container.NewStack(d.blank)
@@ -106,7 +109,9 @@ func (d *connectionDialog) pick(p control.Provider) {
 		d.preset = nil
 	}
 	d.put(newConnectionForm(p, draft, false, false))
-	d.u.win.Canvas().Focus(d.form.name)
+	if !d.picker.stepping {
+		d.u.win.Canvas().Focus(d.form.name)
+	}
 }
 
 func (d *connectionDialog) put(f *connectionForm) {
@@ -116,8 +121,8 @@ func (d *connectionDialog) put(f *connectionForm) {
 	d.scroll.ScrollToTop()
 	d.right.Objects = []fyne.CanvasObject{d.scroll}
 	d.right.Refresh()
-	d.save.Enable()
-	d.test.Enable()
+	d.save.enable(true)
+	d.test.enable(true)
 }
 
 // store adds or saves; with a test it stays open and shows the verdict.
@@ -152,9 +157,9 @@ func (d *connectionDialog) added(c control.Connection) {
 	d.form.key.SetPlaceHolder(view.T("stored; paste another to replace it"))
 	d.form.name.SetText(c.Name)
 	d.title.set(view.Tf("Edit %s", c.Name))
-	d.save.SetText(view.T("Save"))
-	d.test.SetText(view.T("Test"))
-	d.cancel.SetText(view.T("Close"))
+	d.save.set(view.T("Save"))
+	d.test.set(view.T("Test"))
+	d.cancel.set(view.T("Close"))
 	if d.picker != nil {
 		d.picker.freeze()
 	}
@@ -162,11 +167,11 @@ func (d *connectionDialog) added(c control.Connection) {
 
 func (d *connectionDialog) try(id string) {
 	d.verdict.busy()
-	d.test.Disable()
+	d.test.enable(false)
 	call(d.u, func(ctx context.Context) (control.TestResult, error) { return d.u.facade.TestConnection(ctx, id) },
-		func(r control.TestResult) { d.test.Enable(); d.verdict.show(view.NewVerdict(r)) },
+		func(r control.TestResult) { d.test.enable(true); d.verdict.show(view.NewVerdict(r)) },
 		func(err error) {
-			d.test.Enable()
+			d.test.enable(true)
 			d.verdict.show(view.Verdict{Shape: view.ShapeCross, Role: view.RoleError, Text: problem(err)})
 		})
 }
@@ -187,74 +192,4 @@ func (d *connectionDialog) refused(err error) {
 	if rest := d.form.refuse(invalid.Fields); rest != "" {
 		d.verdict.show(view.Verdict{Shape: view.ShapeCross, Role: view.RoleError, Text: sentenceCase(rest)})
 	}
-}
-
-// providerPicker is the searchable, grouped list of the catalogue.
-type providerPicker struct {
-	all    []control.Provider
-	chosen string
-	frozen bool
-	onPick func(control.Provider)
-	search *field
-	list   *fyne.Container
-	box    fyne.CanvasObject
-}
-
-func newProviderPicker(all []control.Provider, pick func(control.Provider)) *providerPicker {
-	p := &providerPicker{all: all, onPick: pick, search: newField(view.T("Search providers"))}
-	p.search.OnChanged = func(string) { p.fill() }
-	p.search.OnSubmitted = func(string) { p.first() }
-	p.search.Icon = drawing("search", colorMuted)
-	p.list = container.New(stack{0})
-	scroll := container.NewVScroll(container.New(inset{0, 8, 12, 12}, p.list))
-	rule := canvas.NewRectangle(paint(theme.ColorNameSeparator))
-	rule.SetMinSize(fyne.NewSize(1, 1))
-	p.box = container.New(sized{width: 236}, container.NewBorder(container.New(inset{0, 12, 8, gapEdge}, p.search), nil, nil, rule, scroll))
-	p.fill()
-	return p
-}
-
-func (p *providerPicker) fill() {
-	p.list.Objects = nil
-	groups := view.Group(p.all, p.search.Text)
-	for _, g := range groups {
-		p.list.Objects = append(p.list.Objects, container.New(inset{8, 0, 2, 12}, newCaption(g.Title)))
-		for _, one := range g.Providers {
-			r := newTapRow(&columns{edge: 12, list: []column{{width: 60, flex: 1}}}, 28, newText(one.Name, view.RoleText).clipped())
-			r.chosen = one.ID == p.chosen
-			r.onTap = func() { p.take(one) }
-			p.list.Objects = append(p.list.Objects, r)
-		}
-	}
-	if len(groups) == 0 {
-		p.list.Objects = append(p.list.Objects, container.New(inset{8, 12, 0, 12},
-			newText(view.T("No provider is called that. Custom takes any base URL."), view.RoleMuted).wrapped()))
-	}
-	p.list.Refresh()
-}
-
-func (p *providerPicker) take(one control.Provider) {
-	if p.frozen {
-		return
-	}
-	p.choose(one.ID)
-	p.onPick(one)
-}
-
-// first takes the first provider that the search left.
-func (p *providerPicker) first() {
-	if g := view.Group(p.all, p.search.Text); len(g) > 0 {
-		p.take(g[0].Providers[0])
-	}
-}
-
-func (p *providerPicker) choose(id string) {
-	p.chosen = id
-	p.fill()
-}
-
-// freeze ends choosing once the connection is stored.
-func (p *providerPicker) freeze() {
-	p.frozen = true
-	p.search.Disable()
 }

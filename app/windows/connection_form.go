@@ -3,11 +3,11 @@
 package windows
 
 import (
+	"slices"
 	"strings"
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/container"
-	"fyne.io/fyne/v2/widget"
 
 	"breakwater/app/windows/view"
 	"breakwater/proxy/control"
@@ -40,7 +40,7 @@ func (l *formLine) wrong(s string) {
 }
 
 // switchLine is a toggle with its name and an explanation.
-func switchLine(t *toggle, name, note string) fyne.CanvasObject {
+func switchLine(t *keyToggle, name, note string) fyne.CanvasObject {
 	words := container.New(stack{2}, newText(name, view.RoleText).wrapped(), newCaption(note).wrapped())
 	return container.NewBorder(nil, nil, nil, container.New(inset{0, 2, 0, gapGroup}, container.NewVBox(t)), words)
 }
@@ -54,8 +54,8 @@ type connectionForm struct {
 
 	name, key, base, model, models *field
 	credential                     *choice
-	dialects                       *widget.CheckGroup
-	cooling, lane, reset           *toggle
+	dialects                       []*keyToggle // beside provider.Dialects
+	cooling, lane, reset           *keyToggle
 	lines                          map[string]*formLine
 	passNote                       *text
 	advanced                       *fyne.Container
@@ -96,17 +96,12 @@ func (f *connectionForm) makeFields() {
 		f.applyCredential()
 	})
 	f.credential.show(view.CredentialName(d.Credential))
-	var names, on []string
 	for _, x := range p.Dialects {
-		names = append(names, view.Dialect(x))
+		t := newToggle(nil)
+		t.on = slices.Contains(d.Dialects, x)
+		f.dialects = append(f.dialects, t)
 	}
-	for _, x := range d.Dialects {
-		on = append(on, view.Dialect(x))
-	}
-	f.dialects = widget.NewCheckGroup(names, nil)
-	f.dialects.Horizontal = true
-	f.dialects.SetSelected(on)
-	f.cooling, f.lane, f.reset = newToggle("", nil), newToggle("", nil), newToggle("", nil)
+	f.cooling, f.lane, f.reset = newToggle(nil), newToggle(nil), newToggle(nil)
 	f.cooling.on, f.lane.on, f.reset.on = d.DisableCooling, d.LowPriority, d.AutoReset
 }
 
@@ -142,13 +137,13 @@ func (f *connectionForm) makeBox() {
 	var objects []fyne.CanvasObject
 	objects = append(objects, f.line("name", view.T("Name"), view.T("How it is called everywhere. Two accounts at one provider need two names."), f.name))
 	if len(p.Credentials) > 1 {
-		objects = append(objects, f.line("credential", view.T("Signs in with"), "", f.credential))
+		objects = append(objects, f.line("credential", view.T("Signs in with"), "", f.credential.boxed()))
 	}
 	objects = append(objects, f.passNote, f.line("apiKey", view.T("Key"), keyHint, f.key))
 	base := f.line("baseUrl", view.T("Base URL"), view.T("Without the path of the dialect: up to and with /v1."), f.base)
 	var advanced []fyne.CanvasObject
 	if p.Custom {
-		objects = append(objects, base, f.line("dialects", view.T("Speaks"), "", f.dialects))
+		objects = append(objects, base, f.line("dialects", view.T("Speaks"), "", f.dialectLine()))
 	} else {
 		f.lines["baseUrl"].hint = view.T("Leave empty for the provider's own. A proxy or a mirror goes here.")
 		f.lines["baseUrl"].wrong("")
@@ -165,6 +160,16 @@ func (f *connectionForm) makeBox() {
 	f.more = newLink(view.T("More settings"), func() { f.unfold(!f.advanced.Visible()) })
 	f.box = container.New(stack{12}, append(objects, container.New(line{}, f.more), f.advanced)...)
 	f.unfold(f.draft.BaseURL != "" && !p.Custom || f.draft.DefaultModel != "" || f.draft.Models != "" || f.draft.DisableCooling)
+}
+
+// dialectLine is a switch for each dialect of the provider.
+func (f *connectionForm) dialectLine() fyne.CanvasObject {
+	box := container.New(line{gap: gap})
+	for i, x := range f.provider.Dialects {
+		box.Add(f.dialects[i])
+		box.Add(container.New(inset{0, 12, 0, 0}, newText(view.Dialect(x), view.RoleText)))
+	}
+	return box
 }
 
 func (f *connectionForm) claude() fyne.CanvasObject {
@@ -194,11 +199,9 @@ func (f *connectionForm) read() view.Draft {
 	d.Name, d.Key, d.BaseURL, d.DefaultModel, d.Models = f.name.Text, f.key.Text, f.base.Text, f.model.Text, f.models.Text
 	d.DisableCooling, d.LowPriority, d.AutoReset = f.cooling.on, f.lane.on, f.reset.on
 	d.Dialects = nil
-	for _, x := range f.provider.Dialects {
-		for _, word := range f.dialects.Selected {
-			if word == view.Dialect(x) {
-				d.Dialects = append(d.Dialects, x)
-			}
+	for i, x := range f.provider.Dialects {
+		if f.dialects[i].on {
+			d.Dialects = append(d.Dialects, x)
 		}
 	}
 	return d

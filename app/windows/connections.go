@@ -24,7 +24,7 @@ type connections struct {
 
 	cols    columns
 	headRow *tableHead
-	list    *widget.List
+	list    *connectionList
 	detail  *connectionDetail
 	blank   fyne.CanvasObject
 	table   fyne.CanvasObject
@@ -42,7 +42,7 @@ func (p *connections) head() heading {
 }
 
 func (p *connections) action() fyne.CanvasObject {
-	return newPrimary(view.T("Add connection"), func() { p.u.addDialog("", nil) }).icon("add")
+	return newPrimary(view.T("Add connection"), func() { p.u.addDialog("", nil) }).withIcon("add")
 }
 
 // open chooses a connection, or opens the add dialog.
@@ -58,17 +58,14 @@ func (p *connections) build() fyne.CanvasObject {
 	p.cols = columns{gap: 12, edge: 10, list: []column{
 		{key: string(view.ByOrder), title: "#", width: 20, right: true, sort: true},
 		{width: 30},
-		{key: string(view.ByName), title: view.T("Name"), width: 110, flex: 3, sort: true},
-		{key: string(view.ByState), title: view.T("State"), width: 156, flex: 2, sort: true},
-		{key: string(view.ByProvider), title: view.T("Provider"), width: 90, flex: 2, priority: 2, sort: true},
-		{title: view.T("Speaks"), width: 70, flex: 1.4, priority: 4},
-		{title: view.T("Last error"), width: 90, flex: 1.6, priority: 3},
-		{key: string(view.ByUsed), title: view.T("Last used"), width: 72, right: true, priority: 1, sort: true},
+		{key: string(view.ByName), title: view.T("Connection"), width: 150, flex: 3, sort: true},
+		{key: string(view.ByState), title: view.T("State"), width: 196, flex: 1, sort: true},
+		{title: view.T("Answered"), width: 60, right: true, priority: 2},
+		{key: string(view.ByUsed), title: view.T("Last used"), width: 78, right: true, priority: 1, sort: true},
 		{width: 86},
 	}}
 	p.headRow = newTableHead(&p.cols, p.sort)
-	p.list = widget.NewList(func() int { return len(p.rows) }, p.newLine, p.fill)
-	p.list.HideSeparators = true
+	p.list = newConnectionList(p)
 	p.list.OnSelected = func(i widget.ListItemID) {
 		if i < len(p.rows) {
 			p.choose(p.rows[i].ID)
@@ -77,7 +74,7 @@ func (p *connections) build() fyne.CanvasObject {
 	p.detail = newConnectionDetail(p.u, p)
 	p.blank = emptyNote(view.ShapeRing, view.T("No connections yet"),
 		view.T("A connection is one account or key at one provider. With two of them, a failing one gives way to the other."),
-		newPrimary(view.T("Add connection"), func() { p.u.addDialog("", nil) }).icon("add"))
+		newPrimary(view.T("Add connection"), func() { p.u.addDialog("", nil) }).withIcon("add"))
 	table := newPanel(colorCard, true, radius, container.New(inset{4, 4, 4, 4}, container.NewBorder(p.headRow, nil, nil, nil, p.list)))
 	p.table = container.NewBorder(nil, container.New(inset{12, 0, 0, 0}, p.detail.box), nil, nil, table)
 	p.root = container.New(inset{0, gapEdge, gapEdge, gapEdge}, container.NewStack(p.table, p.blank))
@@ -85,13 +82,11 @@ func (p *connections) build() fyne.CanvasObject {
 }
 
 func (p *connections) newLine() fyne.CanvasObject {
-	up := newIconButton("up", view.T("Try earlier"), nil)
-	down := newIconButton("down", view.T("Try later"), nil)
-	more := newIconButton("more", view.T("More"), nil)
-	return newRow(&p.cols, 32,
-		newText("", view.RoleMuted).right(), newToggle("", nil), newText("", view.RoleText).clipped(), newBadge(),
-		newText("", view.RoleMuted).clipped(), newText("", view.RoleMuted).clipped(), newText("", view.RoleMuted).clipped(),
-		newText("", view.RoleMuted).right().clipped(), container.New(line{gap: 2}, up, down, more))
+	up, down := newRowIcon("up", view.T("Try earlier")), newRowIcon("down", view.T("Try later"))
+	more := newRowIcon("more", view.T("More"))
+	return newRow(&p.cols, 44,
+		newText("", view.RoleMuted).right(), newRowToggle(), newPair(newText("", view.RoleText).bold().clipped(), 0), newPair(newBadge(), 20),
+		newText("", view.RoleMuted).right(), newText("", view.RoleMuted).right().clipped(), container.New(line{gap: 2}, up, down, more))
 }
 
 func (p *connections) fill(i widget.ListItemID, o fyne.CanvasObject) {
@@ -105,21 +100,22 @@ func (p *connections) fill(i widget.ListItemID, o fyne.CanvasObject) {
 	if !v.Active {
 		role = view.RoleDisabled
 	}
-	r.cells[2].(*text).show(v.Name, role)
-	r.cells[3].(*badge).show(v.Badge)
-	r.cells[4].(*text).set(v.Provider)
-	r.cells[5].(*text).set(v.Dialects)
-	r.cells[6].(*text).set(v.LastError)
-	r.cells[7].(*text).set(v.LastUsed)
-	r.tips[3], r.tips[6], r.tips[7] = v.Badge.Tip, v.ErrorTip, v.UsedTip
-	buttons := r.cells[8].(*fyne.Container).Objects
+	name, state := r.cells[2].(*pair), r.cells[3].(*pair)
+	name.top.(*text).show(v.Name, role)
+	name.below.set(v.Provider + " · " + v.Dialects)
+	state.top.(*badge).show(v.Badge)
+	state.below.set(v.LastError)
+	r.cells[4].(*text).set(v.Served)
+	r.cells[5].(*text).set(v.LastUsed)
+	r.tips[2], r.tips[3], r.tips[5] = v.Provider+" · "+v.Dialects, v.StateTip(), v.UsedTip
+	buttons := r.cells[6].(*fyne.Container).Objects
 	up, down, more := buttons[0].(*iconButton), buttons[1].(*iconButton), buttons[2].(*iconButton)
 	up.onTap, down.onTap = func() { p.move(v.ID, -1) }, func() { p.move(v.ID, 1) }
 	up.enable(p.by == view.ByOrder && !p.reverse && !v.First)
 	down.enable(p.by == view.ByOrder && !p.reverse && !v.Last)
 	more.onTap = func() {
 		at := fyne.CurrentApp().Driver().AbsolutePositionForObject(more)
-		p.menu(v.ID, at.AddXY(0, more.Size().Height))
+		p.menu(v.ID, at.AddXY(more.Size().Width, more.Size().Height))
 	}
 	r.onMenu = func(at fyne.Position) { p.menu(v.ID, at) }
 }
@@ -137,6 +133,9 @@ func (p *connections) apply() {
 	u := p.u
 	p.rows = view.ConnectionRows(u.snap, p.by, p.reverse, u.now())
 	empty := u.known && len(p.rows) == 0
+	if p.connection() == nil && !empty && u.known {
+		p.chosen = p.rows[0].ID
+	}
 	show(p.blank, empty)
 	show(p.table, !empty)
 	key := string(p.by)
@@ -224,7 +223,44 @@ func (p *connections) menu(id string, at fyne.Position) {
 		item(view.T("Test"), func() { p.detail.test(id) }),
 		clear, enable, fyne.NewMenuItemSeparator(), up, down, fyne.NewMenuItemSeparator(),
 		item(view.T("Delete…"), func() { p.u.askDelete(c) }))
-	widget.ShowPopUpMenuAtPosition(menu, p.u.win.Canvas(), at)
+	pop := widget.NewPopUpMenu(menu, p.u.win.Canvas())
+	if at.X+pop.MinSize().Width > p.u.win.Canvas().Size().Width-gapEdge {
+		at.X -= pop.MinSize().Width // to the left of the button or pointer
+	}
+	pop.ShowAtPosition(at)
+}
+
+// connectionList is the table's list with keys for the chosen connection:
+// Enter edits, Delete deletes, M opens the menu.
+type connectionList struct {
+	widget.List
+	p *connections
+}
+
+func newConnectionList(p *connections) *connectionList {
+	l := &connectionList{p: p}
+	l.Length, l.CreateItem, l.UpdateItem = func() int { return len(p.rows) }, p.newLine, p.fill
+	l.HideSeparators = true
+	l.ExtendBaseWidget(l)
+	return l
+}
+
+// TypedKey acts on the chosen connection and leaves the rest to the list.
+func (l *connectionList) TypedKey(e *fyne.KeyEvent) {
+	c := l.p.connection()
+	switch {
+	case c == nil:
+		l.List.TypedKey(e)
+	case e.Name == fyne.KeyReturn || e.Name == fyne.KeyEnter:
+		l.p.u.editDialog(*c)
+	case e.Name == fyne.KeyDelete:
+		l.p.u.askDelete(*c)
+	case e.Name == fyne.KeyM:
+		at := fyne.CurrentApp().Driver().AbsolutePositionForObject(l)
+		l.p.menu(c.ID, at.AddXY(gapEdge, gapEdge))
+	default:
+		l.List.TypedKey(e)
+	}
 }
 
 // connectionByID finds a connection in the present state.

@@ -131,7 +131,7 @@ func newFaultPanel(p *demo) *faultPanel {
 	f.countIn = labelled(view.T("Requests it hits"), f.count, 148)
 	head := container.New(columnsLayout{columns{gap: 12, list: []column{{width: 120, flex: 1}, {width: 200, flex: 1}}}}, f.name, f.badge)
 	f.box = newPanel(colorCard, true, radius, container.New(inset{12, gapGroup, 14, gapGroup}, container.New(stack{12}, head,
-		container.New(line{gap: 12}, labelled(view.T("What it does"), f.kind, 220), f.afterIn, f.countIn))))
+		container.New(line{gap: 12}, labelled(view.T("What it does"), f.kind.boxed(), 220), f.afterIn, f.countIn))))
 	return f
 }
 

@@ -186,7 +186,9 @@ func (r *rail) apply() {
 		}
 		i.mark(i.page == r.u.current, n)
 	}
-	r.foot.set(r.u.snap.Version)
+	if v := r.u.snap.Version; v != "" {
+		r.foot.set(view.Tf("Version %s", v))
+	}
 }
 
 // CreateRenderer draws ground, mark and items.
@@ -271,6 +273,7 @@ func (l railLayout) MinSize([]fyne.CanvasObject) fyne.Size { return fyne.NewSize
 // railItem is one page in the rail.
 type railItem struct {
 	touchable
+	keys
 	page   page
 	chosen bool
 	count  int
@@ -279,7 +282,7 @@ type railItem struct {
 
 func newRailItem(p page, tap func()) *railItem {
 	i := &railItem{page: p}
-	i.onTap = tap
+	i.onTap, i.keys.t = tap, &i.touchable
 	i.ExtendBaseWidget(i)
 	return i
 }

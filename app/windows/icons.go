@@ -3,7 +3,10 @@
 package windows
 
 import (
+	"bytes"
 	"embed"
+	"fmt"
+	"strings"
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/canvas"
@@ -16,21 +19,31 @@ import (
 //go:embed icons/*.svg
 var iconFiles embed.FS
 
-var iconCache = map[string]fyne.Resource{}
+// painted is a drawing whose strokes and fills take a colour of the theme, the
+// present one each time it is asked.
+type painted struct {
+	name   string
+	colour fyne.ThemeColorName
+}
 
 // drawing returns an icon in the colour of the theme's name.
-func drawing(name string, colour fyne.ThemeColorName) fyne.Resource {
-	key := name + "/" + string(colour)
-	if r, ok := iconCache[key]; ok {
-		return r
-	}
-	b, err := iconFiles.ReadFile("icons/" + name + ".svg")
+func drawing(name string, colour fyne.ThemeColorName) fyne.Resource { return painted{name, colour} }
+
+// Name tells drawings and colours apart, for Fyne's cache of pictures.
+func (p painted) Name() string { return p.name + "-" + strings.TrimPrefix(p.hex(), "#") + ".svg" }
+
+// Content is the drawing with its colour put in.
+func (p painted) Content() []byte {
+	b, err := iconFiles.ReadFile("icons/" + p.name + ".svg")
 	if err != nil {
-		return theme.BrokenImageIcon()
+		return theme.BrokenImageIcon().Content()
 	}
-	r := theme.NewColoredResource(fyne.NewStaticResource("bw-"+name+".svg", b), colour)
-	iconCache[key] = r
-	return r
+	return bytes.ReplaceAll(b, []byte("#000"), []byte(p.hex()))
+}
+
+func (p painted) hex() string {
+	r, g, b, _ := paint(p.colour).RGBA()
+	return fmt.Sprintf("#%02x%02x%02x", r>>8, g>>8, b>>8)
 }
 
 // glyph is a small drawing in a theme colour.

@@ -5,6 +5,7 @@ package windows
 import (
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/canvas"
+	"fyne.io/fyne/v2/container"
 	"fyne.io/fyne/v2/driver/desktop"
 	"fyne.io/fyne/v2/theme"
 	"fyne.io/fyne/v2/widget"
@@ -186,7 +187,10 @@ func (r *segmentsRenderer) Objects() []fyne.CanvasObject {
 func (r *segmentsRenderer) Destroy() {}
 
 // field is an entry that passes Esc on to the dialog it is in.
-type field struct{ widget.Entry }
+type field struct {
+	widget.Entry
+	onKey func(fyne.KeyName) bool // takes a key away from the entry
+}
 
 func newField(placeholder string) *field {
 	f := &field{}
@@ -206,6 +210,9 @@ func newSecret(placeholder string) *field {
 func (f *field) TypedKey(e *fyne.KeyEvent) {
 	if e.Name == fyne.KeyEscape {
 		escape()
+		return
+	}
+	if f.onKey != nil && f.onKey(e.Name) {
 		return
 	}
 	f.Entry.TypedKey(e)
@@ -232,6 +239,13 @@ func (c *choice) show(word string) {
 	c.OnChanged = f
 }
 
+// boxed draws the border that a select has not.
+func (c *choice) boxed() fyne.CanvasObject {
+	p := newPanel(theme.ColorNameInputBackground, true, radius, container.New(inset{1, 1, 1, 1}, c))
+	p.line = theme.ColorNameInputBorder
+	return p
+}
+
 // TypedKey handles Esc and leaves the rest to the select.
 func (c *choice) TypedKey(e *fyne.KeyEvent) {
 	if e.Name == fyne.KeyEscape {
@@ -239,49 +253,4 @@ func (c *choice) TypedKey(e *fyne.KeyEvent) {
 		return
 	}
 	c.Select.TypedKey(e)
-}
-
-// button is a push button that passes Esc on.
-type button struct{ widget.Button }
-
-func newButton(label string, tap func()) *button {
-	b := &button{}
-	b.Text, b.OnTapped = label, tap
-	b.ExtendBaseWidget(b)
-	return b
-}
-
-func newPrimary(label string, tap func()) *button {
-	b := newButton(label, tap)
-	b.Importance = widget.HighImportance
-	return b
-}
-
-func (b *button) icon(name string) *button {
-	colour := theme.ColorNameForeground
-	if b.Importance == widget.HighImportance {
-		colour = theme.ColorNameForegroundOnPrimary
-	}
-	b.Icon = drawing(name, colour)
-	return b
-}
-
-func (b *button) enable(on bool) {
-	if on {
-		b.Enable()
-	} else {
-		b.Disable()
-	}
-}
-
-// TypedKey handles Esc and Enter and leaves the rest to the button.
-func (b *button) TypedKey(e *fyne.KeyEvent) {
-	switch e.Name {
-	case fyne.KeyEscape:
-		escape()
-	case fyne.KeyReturn, fyne.KeyEnter:
-		b.Tapped(nil)
-	default:
-		b.Button.TypedKey(e)
-	}
 }

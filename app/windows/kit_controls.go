@@ -17,12 +17,13 @@ type panel struct {
 	widget.BaseWidget
 	fill    fyne.ThemeColorName
 	stroke  bool
+	line    fyne.ThemeColorName // the stroke's colour
 	corner  float32
 	content fyne.CanvasObject
 }
 
 func newPanel(fill fyne.ThemeColorName, stroke bool, corner float32, content fyne.CanvasObject) *panel {
-	p := &panel{fill: fill, stroke: stroke, corner: corner, content: content}
+	p := &panel{fill: fill, stroke: stroke, line: theme.ColorNameSeparator, corner: corner, content: content}
 	p.ExtendBaseWidget(p)
 	return p
 }
@@ -43,7 +44,7 @@ func (r *panelRenderer) colour() {
 	r.ground.FillColor = paint(r.p.fill)
 	r.ground.CornerRadius = r.p.corner
 	if r.p.stroke {
-		r.ground.StrokeColor, r.ground.StrokeWidth = paint(theme.ColorNameSeparator), 1
+		r.ground.StrokeColor, r.ground.StrokeWidth = paint(r.p.line), 1
 	}
 }
 
@@ -65,7 +66,7 @@ func (r *panelRenderer) Objects() []fyne.CanvasObject {
 }
 func (r *panelRenderer) Destroy() {}
 
-// touchable is what our own tappable widgets share: hover, focus, tip, Esc.
+// touchable is what our own tappable widgets share: hover and tip.
 type touchable struct {
 	widget.BaseWidget
 	hovered, focused bool
@@ -108,29 +109,6 @@ func (c *touchable) Tapped(*fyne.PointEvent) {
 	}
 }
 
-// FocusGained shows the focus ring.
-func (c *touchable) FocusGained() { c.focused = true; c.again() }
-
-// FocusLost hides it.
-func (c *touchable) FocusLost() { c.focused = false; c.again() }
-
-// TypedRune acts on the space bar.
-func (c *touchable) TypedRune(r rune) {
-	if r == ' ' {
-		c.Tapped(nil)
-	}
-}
-
-// TypedKey acts on Enter and passes Esc on.
-func (c *touchable) TypedKey(e *fyne.KeyEvent) {
-	switch e.Name {
-	case fyne.KeyReturn, fyne.KeyEnter:
-		c.Tapped(nil)
-	case fyne.KeyEscape:
-		escape()
-	}
-}
-
 // Cursor is a hand where there is something to tap.
 func (c *touchable) Cursor() desktop.Cursor {
 	if c.disabled {
@@ -139,15 +117,57 @@ func (c *touchable) Cursor() desktop.Cursor {
 	return desktop.PointerCursor
 }
 
+// keys makes a touchable one that can be reached by Tab: Space and Enter tap
+// it, Esc closes the dialog it is in.
+type keys struct{ t *touchable }
+
+// FocusGained shows the focus ring.
+func (k keys) FocusGained() { k.t.focused = true; k.t.again() }
+
+// FocusLost hides it.
+func (k keys) FocusLost() { k.t.focused = false; k.t.again() }
+
+// TypedRune acts on the space bar.
+func (k keys) TypedRune(r rune) {
+	if r == ' ' {
+		k.t.Tapped(nil)
+	}
+}
+
+// TypedKey acts on Enter and passes Esc on.
+func (k keys) TypedKey(e *fyne.KeyEvent) {
+	switch e.Name {
+	case fyne.KeyReturn, fyne.KeyEnter:
+		k.t.Tapped(nil)
+	case fyne.KeyEscape:
+		escape()
+	}
+}
+
 // iconButton is a flat button with a drawing only and a tip that names it.
 type iconButton struct {
 	touchable
 	name string
 }
 
-func newIconButton(name, tip string, tap func()) *iconButton {
+// newRowIcon makes one for a table's row, which Tab passes by: the row's menu
+// holds the same for the keyboard.
+func newRowIcon(name, tip string) *iconButton {
 	b := &iconButton{name: name}
-	b.tip, b.onTap = tip, tap
+	b.tip = tip
+	b.ExtendBaseWidget(b)
+	return b
+}
+
+// keyIcon is an iconButton that Tab reaches.
+type keyIcon struct {
+	iconButton
+	keys
+}
+
+func newIconButton(name, tip string, tap func()) *keyIcon {
+	b := &keyIcon{iconButton: iconButton{name: name}}
+	b.tip, b.onTap, b.keys.t = tip, tap, &b.touchable
 	b.ExtendBaseWidget(b)
 	return b
 }
@@ -215,17 +235,32 @@ type toggle struct {
 	onChange func(bool)
 }
 
-func newToggle(tip string, change func(bool)) *toggle {
-	t := &toggle{onChange: change}
-	t.tip = tip
-	t.onTap = func() {
-		t.set(!t.on)
-		if t.onChange != nil {
-			t.onChange(t.on)
-		}
-	}
+// newRowToggle makes one for a table's row, which Tab passes by.
+func newRowToggle() *toggle {
+	t := &toggle{}
+	t.onTap = t.flip
 	t.ExtendBaseWidget(t)
 	return t
+}
+
+// keyToggle is a toggle that Tab reaches.
+type keyToggle struct {
+	toggle
+	keys
+}
+
+func newToggle(change func(bool)) *keyToggle {
+	t := &keyToggle{toggle: toggle{onChange: change}}
+	t.onTap, t.keys.t = t.flip, &t.touchable
+	t.ExtendBaseWidget(t)
+	return t
+}
+
+func (t *toggle) flip() {
+	t.set(!t.on)
+	if t.onChange != nil {
+		t.onChange(t.on)
+	}
 }
 
 // set shows a position without calling anybody.
@@ -296,12 +331,13 @@ func (r *toggleRenderer) Destroy()                     {}
 // link is a word that can be tapped.
 type link struct {
 	touchable
+	keys
 	label *text
 }
 
 func newLink(s string, tap func()) *link {
 	l := &link{label: newText(s, view.RolePrimary)}
-	l.onTap = tap
+	l.onTap, l.keys.t = tap, &l.touchable
 	l.ExtendBaseWidget(l)
 	return l
 }

@@ -174,8 +174,7 @@ func (r *modalRenderer) Destroy() {}
 func confirm(c fyne.Canvas, question, what, verb string, yes func()) {
 	var m *modal
 	cancel := newButton(view.T("Cancel"), func() { m.cancel() })
-	ok := newButton(verb, func() { m.cancel(); yes() })
-	ok.Importance = widget.DangerImportance
+	ok := makeButton(verb, danger, func() { m.cancel(); yes() })
 	title := newText(question, view.RoleText).bold().wrapped()
 	title.size = 15
 	body := newText(what, view.RoleMuted).wrapped()

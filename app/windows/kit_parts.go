@@ -44,7 +44,7 @@ type copyLine struct {
 	u     *ui
 	label *text
 	box   fyne.CanvasObject
-	icon  *iconButton
+	icon  *keyIcon
 	turn  int
 }
 

@@ -35,6 +35,7 @@ type overview struct {
 	brk     *liveRows
 	recent  *liveRows
 	calm    *text // the breakers, when all are closed
+	calmBox fyne.CanvasObject
 	setup   *setupCard
 }
 
@@ -65,7 +66,7 @@ func (p *overview) action() fyne.CanvasObject {
 func (p *overview) build() fyne.CanvasObject {
 	p.notices = container.New(stack{gap})
 	p.conns = newLiveRows(columns{gap: 12, edge: 8, list: []column{
-		{width: 120, flex: 3}, {width: 170, flex: 4}, {width: 120, flex: 2, priority: 2}, {width: 96, priority: 1, right: true}, {width: 64, priority: 3, right: true},
+		{width: 120, flex: 3}, {width: 170, flex: 4}, {width: 120, flex: 2, priority: 2}, {width: 96, priority: 1, right: true}, {width: 76, priority: 3, right: true},
 	}}, func() []fyne.CanvasObject {
 		return []fyne.CanvasObject{newText("", view.RoleText).clipped(), newBadge(), newText("", view.RoleMuted).clipped(),
 			newText("", view.RoleMuted).right().clipped(), newText("", view.RoleMuted).right().clipped()}
@@ -75,19 +76,20 @@ func (p *overview) build() fyne.CanvasObject {
 			return []fyne.CanvasObject{newText("", view.RoleText).clipped(), newBadge(), newText("", view.RoleMuted).right()}
 		})
 	p.recent = newLiveRows(columns{gap: 12, edge: 8, list: []column{
-		{width: 64}, {width: 90, flex: 1, priority: 2}, {width: 110, flex: 2}, {width: 16}, {width: 110, flex: 2}, {width: 56}, {width: 56, right: true},
+		{width: 64}, {width: 90, flex: 1, priority: 2}, {width: 110, flex: 2}, {width: 130, flex: 2}, {width: 56}, {width: 56, right: true},
 	}}, func() []fyne.CanvasObject {
 		return []fyne.CanvasObject{newText("", view.RoleMuted), newText("", view.RoleMuted).clipped(), newText("", view.RoleText).clipped(),
-			newGlyph("failover", colorMuted, 16), newText("", view.RoleText).clipped(), newBadge(), newText("", view.RoleMuted).right()}
+			newWho(), newBadge(), newText("", view.RoleMuted).right()}
 	})
 	p.calm = newText("", view.RoleMuted).wrapped()
+	p.calmBox = container.New(inset{0, 8, 4, 8}, p.calm)
 	p.setup = newSetupCard(p.u)
-	breakers := flush(view.T("Breakers"), newCaption(view.T("one per provider")), container.New(stack{gapSmall}, p.brk.box, container.New(inset{0, 8, 4, 8}, p.calm)))
+	breakers := flush(view.T("Breakers"), newCaption(view.T("one per provider")), container.New(stack{gapSmall}, p.brk.box, p.calmBox))
 	all := newLink(view.T("All activity"), func() { p.u.goTo(pageActivity) })
 	p.content = scrolled(
 		p.notices,
 		flush(view.T("Connections"), newLink(view.T("Manage"), func() { p.u.goTo(pageConnections) }), p.conns.box),
-		container.New(halves{gap: gapGroup, turn: 560}, breakers, p.setup.box),
+		container.New(halves{gap: gapGroup, turn: 680}, breakers, p.setup.box),
 		flush(view.T("Recent requests"), all, p.recent.box),
 	)
 	p.welcome = newWelcome(p.u)
@@ -99,9 +101,9 @@ func (p *overview) apply() {
 	u := p.u
 	switch {
 	case u.snap.Paused:
-		p.pause.SetText(view.T("Resume"))
+		p.pause.set(view.T("Resume"))
 	default:
-		p.pause.SetText(view.T("Pause"))
+		p.pause.set(view.T("Pause"))
 	}
 	empty := u.known && len(u.snap.Connections) == 0
 	show(p.pause, u.known && !empty)
@@ -179,7 +181,7 @@ func (p *overview) applyBreakers() {
 		r.tips[1] = v.Tip
 		r.tips[2] = view.Tf("%d of %d counted failures until it opens", b.FailureCount, b.FailureThreshold)
 	}
-	show(p.calm, calm)
+	show(p.calmBox, calm)
 	if calm {
 		p.calm.set(view.T("All closed. A breaker opens when a provider keeps failing, keeps requests away from it for a while, then lets one probe through."))
 	}
@@ -198,23 +200,18 @@ func (p *overview) applyRecent() {
 	}
 }
 
-// showActivity fills the seven cells of a request's line.
+// showActivity fills the six cells of a request's line.
 func showActivity(cells []fyne.CanvasObject, tip []string, v view.ActivityRow) {
 	cells[0].(*text).set(v.Time)
 	cells[1].(*text).set(v.Client)
 	cells[2].(*text).set(v.Model)
-	g := cells[3].(*glyph)
-	tip[3] = ""
+	cells[3].(*who).show(v.Who, v.Failover)
+	cells[4].(*badge).show(v.Badge)
+	cells[5].(*text).set(v.Duration)
+	tip[0], tip[4], tip[3] = v.TimeTip, v.Badge.Tip, ""
 	if v.Failover {
-		g.set("failover", "warning")
-		tip[3] = view.T("another connection failed first")
-	} else {
-		g.set("blank", colorMuted)
+		tip[3] = view.Tf("%s, after another connection failed", v.Who)
 	}
-	cells[4].(*text).set(v.Who)
-	cells[5].(*badge).show(v.Badge)
-	cells[6].(*text).set(v.Duration)
-	tip[0], tip[5] = v.TimeTip, v.Badge.Tip
 }
 
 // show shows or hides an object, when that is a change.

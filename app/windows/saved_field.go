@@ -25,8 +25,8 @@ type savedField struct {
 func newSavedField(save func(string)) *savedField {
 	f := &savedField{entry: newField(""), note: newCaption("").wrapped(), onSave: save}
 	f.save = newButton(view.T("Save"), func() { f.onSave(f.entry.Text) })
-	f.save.Disable()
-	f.entry.OnChanged = func(s string) { f.save.enable(s != f.stored) }
+	f.save.Hide()
+	f.entry.OnChanged = func(s string) { f.awake(s != f.stored) }
 	f.entry.OnSubmitted = func(s string) {
 		if s != f.stored {
 			f.onSave(s)
@@ -35,6 +35,14 @@ func newSavedField(save func(string)) *savedField {
 	f.note.Hide()
 	f.box = container.New(stack{gapSmall}, container.New(line{gap: gap, grow: f.entry}, f.entry, f.save), f.note)
 	return f
+}
+
+// awake shows Save while there is something to save.
+func (f *savedField) awake(on bool) {
+	if f.save.Visible() != on {
+		show(f.save, on)
+		f.box.Refresh()
+	}
 }
 
 // show takes over a stored value, unless something else is being typed.
@@ -47,7 +55,7 @@ func (f *savedField) show(s string) {
 	if untouched {
 		f.entry.SetText(s)
 	}
-	f.save.enable(f.entry.Text != s)
+	f.awake(f.entry.Text != s)
 }
 
 func (f *savedField) wrong(s string) {
@@ -59,7 +67,7 @@ func (f *savedField) wrong(s string) {
 // saved takes what is in the entry for stored.
 func (f *savedField) saved() {
 	f.stored = f.entry.Text
-	f.save.Disable()
+	f.awake(false)
 	show(f.note, false)
 	f.box.Refresh()
 }

@@ -22,9 +22,9 @@ type settings struct {
 
 	theme    *segments
 	language *choice
-	notify   *toggle
-	profiles *toggle
-	require  *toggle
+	notify   *keyToggle
+	profiles *keyToggle
+	require  *keyToggle
 	limit    *savedField
 	origins  *savedField
 	endpoint *copyLine
@@ -61,9 +61,9 @@ func (p *settings) build() fyne.CanvasObject {
 			edit(control.SettingsPatch{Language: &languages[at]}, nil)
 		}
 	})
-	p.notify = newToggle("", func(on bool) { edit(control.SettingsPatch{Notifications: &on}, nil) })
-	p.profiles = newToggle("", func(on bool) { edit(control.SettingsPatch{ClientProfile: &on}, nil) })
-	p.require = newToggle("", func(on bool) { edit(control.SettingsPatch{RequireAPIKey: &on}, nil) })
+	p.notify = newToggle(func(on bool) { edit(control.SettingsPatch{Notifications: &on}, nil) })
+	p.profiles = newToggle(func(on bool) { edit(control.SettingsPatch{ClientProfile: &on}, nil) })
+	p.require = newToggle(func(on bool) { edit(control.SettingsPatch{RequireAPIKey: &on}, nil) })
 	p.limit = newSavedField(p.saveLimit)
 	p.origins = newSavedField(p.saveOrigins)
 	p.origins.entry.SetPlaceHolder(view.T("none"))
@@ -72,8 +72,8 @@ func (p *settings) build() fyne.CanvasObject {
 	p.dataRow = settingLine(view.T("Data folder"), view.T("Connections, settings and activity. Keys are in the system's keychain."), p.data.box)
 	return scrolled(
 		card(view.T("Appearance"), nil, container.New(stack{12},
-			settingLine(view.T("Theme"), "", container.New(line{}, p.theme)),
-			settingLine(view.T("Language"), "", container.New(sizedLeft{180}, p.language)))),
+			settingLine(view.T("Theme"), "", rightAligned(p.theme)),
+			settingLine(view.T("Language"), "", rightAligned(container.New(sized{width: 160}, p.language.boxed()))))),
 		card(view.T("Notifications and clients"), nil, container.New(stack{12},
 			switchLine(p.notify, view.T("Desktop notifications"), view.T("When a breaker opens or closes, a connection needs you, or nothing is left to serve. At most one per provider and minute.")),
 			switchLine(p.profiles, view.T("Answer each client in its own way"), view.T("Claude Code, Codex and others each get the status and the wait that they honour. Off, all get the same.")))),
@@ -82,7 +82,7 @@ func (p *settings) build() fyne.CanvasObject {
 			settingLine(view.T("Allowed web origins"), view.T("Exact origins of local web pages that may call the API, such as http://localhost:5173. Separated by commas."), p.origins.box))),
 		card(view.T("Activity"), nil, settingLine(view.T("Requests kept"), view.T("Older ones are dropped. Prompts and answers are never kept."), p.limit.box)),
 		card(view.T("About"), nil, container.New(stack{12},
-			settingLine(view.T("Version"), "", container.New(line{}, p.version)),
+			settingLine(view.T("Version"), "", rightAligned(p.version)),
 			settingLine(view.T("Endpoint"), view.T("For programs on this machine only."), p.endpoint.box),
 			p.dataRow)),
 	)
@@ -164,18 +164,4 @@ func (settingLayout) Layout(objects []fyne.CanvasObject, size fyne.Size) {
 
 func (settingLayout) MinSize(objects []fyne.CanvasObject) fyne.Size {
 	return fyne.NewSize(400, max(objects[0].MinSize().Height, objects[1].MinSize().Height))
-}
-
-// sizedLeft keeps a control at the left at its own width.
-type sizedLeft struct{ width float32 }
-
-func (s sizedLeft) Layout(objects []fyne.CanvasObject, size fyne.Size) {
-	for _, o := range objects {
-		o.Move(fyne.Position{})
-		o.Resize(fyne.NewSize(min(s.width, size.Width), size.Height))
-	}
-}
-
-func (s sizedLeft) MinSize(objects []fyne.CanvasObject) fyne.Size {
-	return fyne.NewSize(s.width, objects[0].MinSize().Height)
 }

@@ -130,7 +130,8 @@ func groundOf(p view.Palette, name fyne.ThemeColorName) (color.NRGBA, bool) {
 		return p.Scrim, true
 	case theme.ColorNameShadow:
 		s := p.Scrim
-		s.A /= 3 // menus only: cards and dialogs draw no shadow
+		// Menus only: they have no border. Cards and dialogs draw no shadow.
+		s.A += s.A / 2
 		return s, true
 	}
 	return color.NRGBA{}, false

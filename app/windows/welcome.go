@@ -79,12 +79,13 @@ func (l offersLayout) MinSize(objects []fyne.CanvasObject) fyne.Size {
 // offer is a card that can be tapped.
 type offer struct {
 	touchable
+	keys
 	body fyne.CanvasObject
 }
 
 func newOffer(v view.Offer, tap func()) *offer {
 	o := &offer{}
-	o.onTap = tap
+	o.onTap, o.keys.t = tap, &o.touchable
 	title := newText(v.Title, view.RoleText).bold().clipped()
 	words := container.New(stack{2}, title, newText(v.Line, view.RoleMuted).wrapped())
 	icon := container.New(inset{2, 0, 0, 0}, newGlyph(v.Icon, theme.ColorNamePrimary, 22))

@@ -207,8 +207,15 @@ func (u *ui) loadSettings() {
 	call(u, u.facade.Settings, func(s control.Settings) { u.useSettings(s) }, nil)
 }
 
-func (u *ui) loadProviders() {
-	call(u, u.facade.Providers, func(p []control.Provider) { u.providers = p; u.redraw() }, nil)
+func (u *ui) loadProviders() { u.withProviders(func() {}) }
+
+// withProviders goes on once the catalogue is known.
+func (u *ui) withProviders(then func()) {
+	if len(u.providers) > 0 {
+		then()
+		return
+	}
+	call(u, u.facade.Providers, func(p []control.Provider) { u.providers = p; u.redraw(); then() }, nil)
 }
 
 func (u *ui) loadActivity() {

@@ -28,6 +28,19 @@ type ConnectionRow struct {
 	Cooling   bool // a cooldown can be cleared
 }
 
+// StateTip returns the exact times behind state and last error.
+func (r ConnectionRow) StateTip() string {
+	switch {
+	case r.Badge.Tip != "" && r.ErrorTip != "":
+		return Tf("until %s · last error %s", r.Badge.Tip, r.ErrorTip)
+	case r.Badge.Tip != "":
+		return Tf("until %s", r.Badge.Tip)
+	case r.ErrorTip != "":
+		return Tf("last error %s", r.ErrorTip)
+	}
+	return ""
+}
+
 // Column names a column of the connections table that can be sorted by.
 type Column string
 

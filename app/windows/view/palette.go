@@ -24,7 +24,7 @@ func veil(v uint32, alpha uint8) color.NRGBA {
 
 // Light is the light variant.
 var Light = Palette{
-	Page: rgb(0xF6F8FA), Rail: rgb(0xE9EEF2), Card: rgb(0xFFFFFF), Input: rgb(0xFFFFFF), Menu: rgb(0xFFFFFF), Header: rgb(0xF6F8FA),
+	Page: rgb(0xF6F8FA), Rail: rgb(0xE9EEF2), Card: rgb(0xFFFFFF), Input: rgb(0xFFFFFF), Menu: rgb(0xF4F7F9), Header: rgb(0xF6F8FA),
 	Text: rgb(0x16212B), Muted: rgb(0x4A5866), Disabled: rgb(0x5B6875),
 	Primary: rgb(0x0A5F95), Success: rgb(0x14693A), Warning: rgb(0x7D5000), Error: rgb(0xA8231C),
 	OnPrimary: rgb(0xFFFFFF), OnState: rgb(0xFFFFFF),
@@ -59,4 +59,11 @@ func (p Palette) Of(r Role) color.NRGBA {
 		return p.Primary
 	}
 	return p.Text
+}
+
+// Blend mixes a share of over into a colour.
+func Blend(c, over color.Color, share float64) color.NRGBA {
+	a, b := color.NRGBAModel.Convert(c).(color.NRGBA), color.NRGBAModel.Convert(over).(color.NRGBA)
+	mix := func(x, y uint8) uint8 { return uint8(float64(x)*(1-share) + float64(y)*share + 0.5) }
+	return color.NRGBA{R: mix(a.R, b.R), G: mix(a.G, b.G), B: mix(a.B, b.B), A: a.A}
 }
