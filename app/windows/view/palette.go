@@ -25,7 +25,7 @@ func veil(v uint32, alpha uint8) color.NRGBA {
 // Light is the light variant.
 var Light = Palette{
 	Page: rgb(0xF6F8FA), Rail: rgb(0xE9EEF2), Card: rgb(0xFFFFFF), Input: rgb(0xFFFFFF), Menu: rgb(0xF4F7F9), Header: rgb(0xF6F8FA),
-	Text: rgb(0x16212B), Muted: rgb(0x4A5866), Disabled: rgb(0x5B6875),
+	Text: rgb(0x16212B), Muted: rgb(0x4A5866), Disabled: rgb(0x515D69),
 	Primary: rgb(0x0A5F95), Success: rgb(0x14693A), Warning: rgb(0x7D5000), Error: rgb(0xA8231C),
 	OnPrimary: rgb(0xFFFFFF), OnState: rgb(0xFFFFFF),
 	Line: rgb(0xDCE2E8), InputLine: rgb(0xB9C4CE), Scroll: veil(0x16212B, 0x50), Scrim: veil(0x16212B, 0x48),
@@ -35,11 +35,11 @@ var Light = Palette{
 // Dark is the dark variant.
 var Dark = Palette{
 	Page: rgb(0x131A21), Rail: rgb(0x0D1318), Card: rgb(0x1A232C), Input: rgb(0x131A21), Menu: rgb(0x232E39), Header: rgb(0x131A21),
-	Text: rgb(0xE6ECF1), Muted: rgb(0xA6B4C1), Disabled: rgb(0x96A4B1),
-	Primary: rgb(0x63B6E8), Success: rgb(0x63C98F), Warning: rgb(0xE3B355), Error: rgb(0xFF9388),
+	Text: rgb(0xE6ECF1), Muted: rgb(0xA6B4C1), Disabled: rgb(0x9DABB8),
+	Primary: rgb(0x63B6E8), Success: rgb(0x63C98F), Warning: rgb(0xE3B355), Error: rgb(0xFFA197),
 	OnPrimary: rgb(0x06202F), OnState: rgb(0x10161C),
 	Line: rgb(0x2A3641), InputLine: rgb(0x455462), Scroll: veil(0xE6ECF1, 0x50), Scrim: veil(0x05080B, 0x99),
-	Hover: veil(0x63B6E8, 0x12), Pressed: veil(0x63B6E8, 0x2C), Selected: veil(0x63B6E8, 0x26), Soft: veil(0x63B6E8, 0x1C),
+	Hover: veil(0x63B6E8, 0x12), Pressed: veil(0x63B6E8, 0x2C), Selected: veil(0x63B6E8, 0x20), Soft: veil(0x63B6E8, 0x1C),
 }
 
 // Of returns the colour of a role.

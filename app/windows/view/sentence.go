@@ -113,11 +113,11 @@ func Story(c control.Connection, now time.Time) string {
 	if c.Until != nil {
 		when = " " + Until(*c.Until, now)
 	}
+	if c.Until != nil && c.Until.Sub(now) < time.Hour {
+		when = ", " + Tf("back in %s", Left(*c.Until, now))
+	}
 	switch c.State {
 	case control.StateCooling:
-		if c.Until != nil && c.Until.Sub(now) < time.Hour {
-			when = ", " + Tf("back in %s", Left(*c.Until, now))
-		}
 		if src := Source(c.Source); src != "" && c.Source != "ladder" {
 			when += " (" + src + ")"
 		}
@@ -132,7 +132,7 @@ func Story(c control.Connection, now time.Time) string {
 	case control.StateDegraded:
 		return Tf("%s: %s has failed a few times and is watched closely.", c.Name, c.ProviderName)
 	case control.StateModelLocked:
-		return Tf("%s: a model is locked%s, the others serve.", c.Name, when)
+		return Tf("%s: a model is locked%s. Its other models serve.", c.Name, when)
 	case control.StateBanned:
 		return Tf("%s: the provider has closed this account.", c.Name)
 	case control.StateExpired:
