@@ -35,7 +35,11 @@ func TestMain(m *testing.M) {
 	case roleWindow:
 		os.Exit(windowRole())
 	}
-	os.Exit(m.Run())
+	code := m.Run()
+	if builtIn != "" {
+		_ = os.RemoveAll(builtIn)
+	}
+	os.Exit(code)
 }
 
 // order is one line of the tray role's input.
