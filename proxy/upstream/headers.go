@@ -81,8 +81,8 @@ func credential(out http.Header, c Call) {
 	case catalog.NoCredential:
 		return
 	case catalog.TokenCredential:
-		if c.Dialect == dialect.Anthropic && !strings.Contains(out.Get("Anthropic-Beta"), oauthBeta) {
-			out["Anthropic-Beta"] = append([]string{oauthBeta}, out.Values("Anthropic-Beta")...)
+		if betas := strings.Join(out.Values("Anthropic-Beta"), ","); c.Dialect == dialect.Anthropic && !strings.Contains(betas, oauthBeta) {
+			out["Anthropic-Beta"] = []string{strings.TrimPrefix(betas+","+oauthBeta, ",")}
 		}
 	}
 	switch c.Auth {
