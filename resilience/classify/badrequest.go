@@ -15,10 +15,9 @@ func badRequest(f *facts) (outcome.Outcome, bool) {
 	switch {
 	case f.modelRefused():
 		return fixedModel(), true
-	case f.has(contextOverflowPhrases), contextOverflowPattern.MatchString(f.text),
-		malformedPattern.MatchString(f.text), paramPattern.MatchString(f.text):
+	case contextOverflow.in(f.text), malformed.in(f.text), badParameter.in(f.text):
 		return elsewhere(outcome.ReasonModelCapacity), true
-	case degradedFunctionPattern.MatchString(f.text):
+	case degradedFunction.in(f.text):
 		return fixedModel(), true
 	case f.has(rateLimitTextPhrases):
 		return f.retryable(outcome.ReasonRateLimit), true
@@ -37,12 +36,12 @@ func fixedModel() outcome.Outcome {
 // modelRefused reports whether the upstream refuses the model rather than the
 // request. Words about a bad key suppress the guess from words.
 func (f *facts) modelRefused() bool {
-	access := modelAccessPattern.MatchString(f.text)
+	access := modelAccess.in(f.text)
 	switch {
 	case f.code == "model_not_found", f.code == "deployment_not_found", f.typ == "not_found_error":
 		return true
 	case f.typ == "permission_error":
 		return access && strings.Contains(strings.ToLower(f.body.Message()), "model")
 	}
-	return access && f.code != "invalid_api_key" && !badCredentialPattern.MatchString(f.text)
+	return access && f.code != "invalid_api_key" && !badCredential.in(f.text)
 }

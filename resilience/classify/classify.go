@@ -28,7 +28,7 @@ const (
 
 // Input is one failed attempt and what must be known of its connection.
 type Input struct {
-	// Status, Header and Body are the upstream's answer; Body may be cut, 64 KiB
+	// Status, Header and Body are the upstream's answer; Body may be cut, 32 KiB
 	// of it count. Header keys are compared ignoring case.
 	Status int
 	Header map[string][]string
@@ -129,15 +129,16 @@ type facts struct {
 	opt      Options
 	rotation settings.Rotation
 
-	from     int           // the status before restatement, 0 when unchanged
-	retry    time.Duration // what a restated answer tells the client
-	provider string        // lower case
-	body     errbody.Body
-	text     string // lower case
-	code     string // lower case
-	typ      string // lower case
-	stated   hint.Hint
-	rule     *match
+	from      int           // the status before restatement, 0 when unchanged
+	retry     time.Duration // what a restated answer tells the client
+	provider  string        // lower case
+	body      errbody.Body
+	text      string // lower case
+	quotaText bool   // the text speaks of a used-up quota
+	code      string // lower case
+	typ       string // lower case
+	stated    hint.Hint
+	rule      *match
 }
 
 // read prepares the facts of one answer and restates its status (guide §7).
@@ -152,6 +153,7 @@ func read(in Input) *facts {
 	}
 	f.body = errbody.Parse(in.Body)
 	f.text = f.body.Text()
+	f.quotaText = quotaIn(f.text)
 	f.code = strings.ToLower(f.body.Code())
 	f.typ = strings.ToLower(f.body.Type())
 	f.stated = hint.ParseBody(f.hintInput(), f.body)
@@ -191,7 +193,7 @@ func (f *facts) finish(o outcome.Outcome) outcome.Outcome {
 	}
 	o.Terminal = f.terminal(o)
 	o = f.scoped(o)
-	o.BreakerKind = kind(f.Status, f.body, f.text)
+	o.BreakerKind = kind(f.Status, f.body, f.text, f.quotaText)
 	o.SkipBreaker = o.SkipBreaker || f.overloaded()
 	return o
 }
@@ -227,10 +229,5 @@ func (f *facts) hinted() (hint.Hint, bool) {
 
 // has reports whether the text contains one of the phrases.
 func (f *facts) has(phrases []string) bool {
-	for _, p := range phrases {
-		if strings.Contains(f.text, p) {
-			return true
-		}
-	}
-	return false
+	return containsAny(f.text, phrases)
 }

@@ -121,10 +121,11 @@ func deactivated(f *facts) (outcome.Outcome, bool) {
 }
 
 func modelGone(f *facts) (outcome.Outcome, bool) {
-	if (f.Status != 404 && f.Status != 410) || !(f.has(modelGonePhrases) || modelGonePattern.MatchString(f.text)) {
+	if (f.Status != 404 && f.Status != 410) || !modelGone404.in(f.text) {
 		return pass()
 	}
 	o := fixed(outcome.ReasonNotFound, modelGoneFor)
+	o.Scope = outcome.ScopeModel // the account's other models are still there
 	o.QuotaResetHint = modelGoneFor
 	return o, true
 }
@@ -137,7 +138,7 @@ func endpointMoved(f *facts) (outcome.Outcome, bool) {
 }
 
 func billingSuspended(f *facts) (outcome.Outcome, bool) {
-	if !billingSuspendedPattern.MatchString(f.text) {
+	if !suspendedForMoney.in(f.text) {
 		return pass()
 	}
 	return outOfCredits(), true
@@ -180,7 +181,7 @@ func credits(f *facts) (outcome.Outcome, bool) {
 // concurrency: the account is well but busy; it keeps its place on the ladder
 // (guide §2, "Los 429 por límite de concurrencia").
 func concurrency(f *facts) (outcome.Outcome, bool) {
-	if f.Status != 429 || !LooksLikeConcurrencyLimit(f.text) || LooksLikeQuota(f.text) {
+	if f.Status != 429 || !containsAny(f.text, concurrencyPhrases) || f.quotaText {
 		return pass()
 	}
 	o := fixed(outcome.ReasonConcurrencyLimited, ConcurrencyLimitCooldown)
@@ -301,6 +302,7 @@ func modelNamed(f *facts) (outcome.Outcome, bool) {
 		return pass()
 	}
 	o := fixed(outcome.ReasonNotFound, fixedCooldown)
+	o.Scope = outcome.ScopeModel
 	if f.local() {
 		o.Cooldown = shortCooldown
 	}

@@ -48,14 +48,10 @@ var oauthInvalidPhrases = []string{
 	"invalid credentials",
 }
 
-var modelGonePhrases = []string{
-	"no longer available",
-	"no longer supported",
-	"has reached its end-of-life",
-	"has reached the end-of-life",
+var modelGone404 = wording{
+	phrases:   words("no longer available", "no longer supported", "has reached its end-of-life", "has reached the end-of-life"),
+	sequences: near(words("model"), words("deprecated", "retired", "discontinued", "decommissioned"), 40),
 }
-
-var modelGonePattern = regexp.MustCompile(`model.{0,40}(?:deprecated|retired|discontinued|decommissioned)|(?:deprecated|retired|discontinued|decommissioned).{0,40}model`)
 
 var endpointMovedPhrases = []string{
 	"endpoint has moved",
@@ -64,46 +60,48 @@ var endpointMovedPhrases = []string{
 	"update your base_url",
 }
 
-var billingSuspendedPattern = regexp.MustCompile(`suspended.{0,120}(?:spending limit|billing|invoice|payment)|(?:spending limit|billing|invoice|payment).{0,120}suspended`)
-
-var contextOverflowPhrases = []string{
-	"input too long",
-	"input is too long",
-	"prompt is too long",
-	"too many tokens",
-	"context window",
-	"maximum context",
-	"request too large",
-	"token limit",
-	"context_length_exceeded",
+var suspendedForMoney = wording{
+	sequences: near(words("suspended"), words("spending limit", "billing", "invoice", "payment"), 120),
 }
 
-var contextOverflowPattern = regexp.MustCompile(`context.*(?:too long|exceeded|overflow|limit)|max.*token`)
+var contextOverflow = wording{
+	phrases: words("input too long", "input is too long", "prompt is too long", "too many tokens", "context window",
+		"maximum context", "request too large", "token limit", "context_length_exceeded"),
+	sequences: join(
+		then(words("context"), words("too long", "exceeded", "overflow", "limit"), 0),
+		then(words("max"), words("token"), 0)),
+}
 
-var modelAccessPattern = regexp.MustCompile(`invalid model` +
-	`|model.*not.*(?:available|found|supported|accessible)` +
-	`|model.*does(?: not|n't) exist` +
-	`|model.{0,80}(?:does(?: not|n't) support|unsupported)` +
-	`|(?:does(?: not|n't) support|unsupported).{0,80}model` +
-	`|access.*denied.*model|model.*access.*denied` +
-	`|please select a different model` +
-	`|(?:access|permission).{0,60}model|model.{0,60}(?:access|permission)`)
+var modelAccess = wording{
+	phrases: words("invalid model", "please select a different model"),
+	sequences: join(
+		chain(words("model", "not"), "available", "found", "supported", "accessible"),
+		then(words("model"), words("does not exist", "doesn't exist"), 0),
+		near(words("model"), words("does not support", "doesn't support", "unsupported"), 80),
+		chain(words("access", "denied"), "model"), chain(words("model", "access"), "denied"),
+		near(words("access", "permission"), words("model"), 60)),
+}
 
-var badCredentialPattern = regexp.MustCompile(`(?:invalid|incorrect|expired|missing|revoked).{0,20}api[ _-]?key` +
-	`|api[ _-]?key.{0,20}(?:invalid|incorrect|expired|missing|revoked|not valid)` +
-	`|authentication (?:failed|error|required)` +
-	`|(?:invalid|expired|missing|revoked).{0,20}(?:token|credential|bearer)` +
-	`|(?:token|credential|bearer)s?.{0,20}(?:invalid|expired|missing|revoked)` +
-	`|unauthorized|not authenticated`)
+var badCredential = wording{
+	phrases: words("authentication failed", "authentication error", "authentication required", "unauthorized", "not authenticated"),
+	sequences: join(
+		near(words("invalid", "incorrect", "expired", "missing", "revoked"), words("api key", "api_key", "api-key", "apikey"), 20),
+		then(words("api key", "api_key", "api-key", "apikey"), words("not valid"), 20),
+		near(words("invalid", "expired", "missing", "revoked"), words("token", "credential", "bearer"), 20)),
+}
 
-var malformedPattern = regexp.MustCompile(`improperly formed request` +
-	`|invalid.*message.*format` +
-	`|messages must alternate` +
-	`|empty (?:message|content)` +
-	`|function name.{0,40}(?:blank|empty|missing)` +
-	`|tool_call.*name.*(?:blank|empty|missing)`)
+var malformed = wording{
+	phrases: words("improperly formed request", "messages must alternate", "empty message", "empty content"),
+	sequences: join(
+		chain(words("invalid", "message"), "format"),
+		then(words("function name"), words("blank", "empty", "missing"), 40),
+		chain(words("tool_call", "name"), "blank", "empty", "missing")),
+}
 
-var paramPattern = regexp.MustCompile(`max_tokens.*(?:illegal|must be|range)|parameter is illegal|is illegal.*range`)
+var badParameter = wording{
+	phrases:   words("parameter is illegal"),
+	sequences: join(then(words("max_tokens"), words("illegal", "must be", "range"), 0), then(words("is illegal"), words("range"), 0)),
+}
 
 var rateLimitTextPhrases = []string{
 	"high-frequency",
@@ -146,7 +144,7 @@ var entitlementPhrases = []string{
 // forbiddenQuotaPhrases keep a key's 403 out of the plain refusals.
 var forbiddenQuotaPhrases = []string{"has not been used in project", "hour quota", "quota has been exceeded"}
 
-var degradedFunctionPattern = regexp.MustCompile(`function.{0,80}degraded|degraded.{0,80}function`)
+var degradedFunction = wording{sequences: near(words("function"), words("degraded"), 80)}
 
 var requestResourcePattern = regexp.MustCompile(`(?:files? \[?file-|file_id|\bresponse\b[^.]{0,20}\bresp_|vector[_ ]store|upload upload_)` +
 	`.{0,160}?(?:not found|does not exist|do not exist|no longer exists?)`)

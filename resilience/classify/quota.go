@@ -10,19 +10,38 @@ import (
 	"breakwater/resilience/outcome"
 )
 
-// terminalQuotaPattern names quotas that no short wait brings back, even if
-// the body declares one (sheet §4.1).
-var terminalQuotaPattern = regexp.MustCompile(`insufficient_g1_credits_balance|credit.*exhaust|out of credits|billing.*cap` +
-	`|insufficient.*quota|individual quota reached|enable overages|daily free allocation` +
-	`|organization tpd rate limit|insufficient balance`)
+// terminalQuota names quotas that no short wait brings back, even if the body
+// declares one (sheet §4.1).
+var terminalQuota = wording{
+	phrases: words("insufficient_g1_credits_balance", "out of credits", "individual quota reached", "enable overages",
+		"daily free allocation", "organization tpd rate limit", "insufficient balance"),
+	sequences: join(
+		then(words("credit"), words("exhaust"), 0),
+		then(words("billing"), words("cap"), 0),
+		then(words("insufficient"), words("quota"), 0)),
+}
 
-var quotaPattern = regexp.MustCompile(terminalQuotaPattern.String() +
-	`|daily.*limit|daily.*quota|per[ -]day.*limit|monthly.*limit|monthly.*quota|per[ -]month.*limit` +
-	`|quota.*exceed|exceed.*quota|hard.limit|plan.*limit` +
-	`|resource has been exhausted.*reset after` +
-	`|"error"\s*:\s*"\s*usage limit reached\s*\.?\s*"` +
-	`|have exhausted their quota` +
-	`|限额将在.*重置|使用上限|调用上限|额度已用尽|额度已用完`)
+// anyQuota names the other quotas.
+var anyQuota = wording{
+	phrases: words("have exhausted their quota", "使用上限", "调用上限", "额度已用尽", "额度已用完"),
+	sequences: join(
+		then(words("daily", "monthly"), words("limit", "quota"), 0),
+		then(words("per day", "per-day", "per month", "per-month", "plan"), words("limit"), 0),
+		then(words("hard"), words("limit"), 1),
+		then(words("quota"), words("exceed"), 0),
+		then(words("exceed"), words("quota"), 0),
+		then(words("resource has been exhausted"), words("reset after"), 0),
+		then(words("限额将在"), words("重置"), 0)),
+}
+
+// bareUsageLimit is a body whose whole error is "usage limit reached".
+var bareUsageLimit = regexp.MustCompile(`"error"\s*:\s*"\s*usage limit reached\s*\.?\s*"`)
+
+// quotaIn reports whether a lower-case text speaks of a used-up quota.
+func quotaIn(text string) bool {
+	return terminalQuota.in(text) || anyQuota.in(text) ||
+		strings.Contains(text, "usage limit reached") && bareUsageLimit.MatchString(text)
+}
 
 var concurrencyPhrases = []string{
 	"too many concurrent requests",
@@ -33,36 +52,31 @@ var concurrencyPhrases = []string{
 
 // LooksLikeQuota reports whether an error text speaks of a used-up quota
 // rather than of a rate (sheet §4.1).
-func LooksLikeQuota(text string) bool { return quotaPattern.MatchString(strings.ToLower(text)) }
+func LooksLikeQuota(text string) bool { return quotaIn(strings.ToLower(text)) }
 
 // LooksLikeConcurrencyLimit reports whether an error text speaks of too many
 // requests at the same time (guide §2). A quota text outranks it.
 func LooksLikeConcurrencyLimit(text string) bool {
-	text = strings.ToLower(text)
-	for _, p := range concurrencyPhrases {
-		if strings.Contains(text, p) {
-			return true
-		}
-	}
-	return false
+	return containsAny(strings.ToLower(text), concurrencyPhrases)
 }
 
 // Kind returns the breaker's failure kind of an answer (classify429, sheet
 // §4.1): a quota that says it is back within the hour is a rate.
 func Kind(status int, body []byte) outcome.Kind {
 	b := errbody.Parse(body)
-	return kind(status, b, b.Text())
+	text := b.Text()
+	return kind(status, b, text, quotaIn(text))
 }
 
-func kind(status int, body errbody.Body, text string) outcome.Kind {
+func kind(status int, body errbody.Body, text string, quota bool) outcome.Kind {
 	switch {
 	case status != 429:
 		return outcome.KindTransient
-	case terminalQuotaPattern.MatchString(text):
+	case terminalQuota.in(text):
 		return outcome.KindQuotaExhausted
 	case declaredWithin(body, text, time.Hour):
 		return outcome.KindRateLimit
-	case quotaPattern.MatchString(text):
+	case quota:
 		return outcome.KindQuotaExhausted
 	}
 	return outcome.KindRateLimit
@@ -76,6 +90,9 @@ func declaredWithin(body errbody.Body, text string, limit time.Duration) bool {
 	if d, ok := hint.RetryInfo(body); ok {
 		return d < limit
 	}
+	if !strings.Contains(text, "please retry in") {
+		return false
+	}
 	if m := retryInPattern.FindStringSubmatch(text); m != nil {
 		d, ok := hint.ParseDuration(m[1])
 		return ok && d < limit
@@ -86,7 +103,7 @@ func declaredWithin(body errbody.Body, text string, limit time.Duration) bool {
 // quotaSignal is the sheet's Q: whether quota words count. On a 429 of a key a
 // provider's loose wording must not outlaw the key, unless it is plain.
 func (f *facts) quotaSignal() bool {
-	return f.Status != 429 || f.provider == "" || f.oauth() || quotaPattern.MatchString(f.text)
+	return f.Status != 429 || f.provider == "" || f.oauth() || f.quotaText
 }
 
 // quotaWords make a text a quota text (sheet §4.2, first line).
@@ -98,7 +115,7 @@ var quotaWords = []string{
 // sheet §4.2).
 func textReason(f *facts) outcome.Reason {
 	switch {
-	case f.has(quotaWords), quotaPattern.MatchString(f.text), f.subscriptionText(), f.has(creditsPhrases):
+	case f.has(quotaWords), f.quotaText, f.subscriptionText(), f.has(creditsPhrases):
 		return outcome.ReasonQuota
 	case f.deactivated():
 		return outcome.ReasonAuth

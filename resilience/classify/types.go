@@ -82,7 +82,7 @@ func (f *facts) type400() string {
 	switch {
 	case f.geoBlocked():
 		return typeGeoBlocked
-	case f.has(contextOverflowPhrases), contextOverflowPattern.MatchString(f.text):
+	case contextOverflow.in(f.text):
 		return typeContextOverflow
 	case f.modelRefused():
 		return typeModelNotFound

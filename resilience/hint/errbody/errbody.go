@@ -12,7 +12,7 @@ import (
 // The bounds of what is looked at. An error body is short; whatever lies
 // beyond is a page or an attack, and classification must stay cheap.
 const (
-	maxHead    = 64 << 10
+	maxHead    = 32 << 10
 	maxDepth   = 12
 	maxObjects = 512
 )
@@ -24,7 +24,7 @@ type Body struct {
 	strings []string
 }
 
-// Parse reads head, of which at most 64 KiB count. It accepts JSON, JSON in an
+// Parse reads head, of which at most 32 KiB count. It accepts JSON, JSON in an
 // event-stream frame, JSON packed into a JSON string, and plain words.
 func Parse(head []byte) Body {
 	if len(head) > maxHead {
