@@ -139,6 +139,7 @@ type facts struct {
 	typ       string // lower case
 	stated    hint.Hint
 	rule      *match
+	climbed   bool // the verdict's cooldown is a rung of the connection's ladder
 }
 
 // read prepares the facts of one answer and restates its status (guide §7).

@@ -91,6 +91,9 @@ func ruleReason(r outcome.Reason) bool {
 	return false
 }
 
+// SourceRule is the HintSource of a cooldown that a rule declares.
+const SourceRule = "rule"
+
 // match is a rule that fits, whatever its origin.
 type match struct {
 	id       string
@@ -178,6 +181,7 @@ func (f *facts) applyRule(m match) outcome.Outcome {
 	var o outcome.Outcome
 	if m.cooldown > 0 {
 		o = fixed(m.reason, m.cooldown)
+		o.HintSource = SourceRule
 	} else {
 		o = f.retryable(m.reason)
 	}

@@ -158,7 +158,9 @@ func TestOperatorRules(t *testing.T) {
 			Rule{Status: 502, Scope: outcome.ScopeConnection, Cooldown: minutes(1)},
 			Rule{Status: 503, Scope: outcome.ScopeConnection, Cooldown: minutes(2), Reason: outcome.ReasonServerError},
 			Rule{Status: 503, Scope: outcome.ScopeConnection, Cooldown: minutes(3)})), want: failure(outcome.ReasonServerError, minutes(2), -1),
-			also: func(o outcome.Outcome) bool { return o.RuleID == "operator-rule-2" && o.Trips() }},
+			also: func(o outcome.Outcome) bool {
+				return o.RuleID == "operator-rule-2" && o.HintSource == SourceRule && o.Trips()
+			}},
 		{name: "exact, whatever the hint", got: cfe(429, "", 0, "acme", rules(Rule{Status: 429, Scope: outcome.ScopeConnection, Cooldown: minutes(30)}), header("Retry-After", "7200")),
 			want: failure(outcome.ReasonQuota, minutes(30), -1)},
 		{name: "model scope is not capped", got: cfe(429, "", 0, "acme", model("m"), rules(Rule{Status: 429, Scope: outcome.ScopeModel, Cooldown: 5 * time.Hour})),

@@ -42,7 +42,7 @@ func (f *facts) scoped(o outcome.Outcome) outcome.Outcome {
 	case o.Scope == outcome.ScopeModel && f.Model == "":
 		o.Scope = outcome.ScopeConnection // there is nothing smaller to lock
 	case o.Scope == outcome.ScopeModel:
-		o.SetsLevel, o.Level = false, 0
+		return f.locked(o)
 	case o.Scope != outcome.ScopeConnection, o.Permanent, o.Terminal != outcome.NotTerminal:
 	case ruled && !(f.DisableCooling && f.perModel()), f.inEgressFamily(o):
 		return f.egress(o)
@@ -91,11 +91,15 @@ func (f *facts) modelScoped(o outcome.Outcome) bool {
 }
 
 // locked turns a cooldown of the connection into one of the model: the
-// connection's ladder stays where it is. A bare 500 locks nothing.
+// connection's ladder stays where it is and its rungs do not count, because a
+// lock climbs by itself. A bare 500 locks nothing.
 func (f *facts) locked(o outcome.Outcome) outcome.Outcome {
 	o.Scope = outcome.ScopeModel
 	o.SetsLevel, o.Level = false, 0
-	if f.Status == 500 {
+	if f.climbed {
+		o.Cooldown = f.base()
+	}
+	if f.Status == 500 && f.rule == nil {
 		o.Cooldown = 0
 	}
 	return o

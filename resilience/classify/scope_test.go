@@ -96,6 +96,7 @@ func TestScope(t *testing.T) {
 	}{
 		{"rate limit of an account", cfe(429, "", 0, "acme", m), outcome.ScopeConnection, 3 * time.Second},
 		{"rate limit where models count", cfe(429, "", 0, "gemini", perModel, m), outcome.ScopeModel, 3 * time.Second},
+		{"the connection's rung is not the model's", cfe(429, "", 3, "gemini", perModel, m), outcome.ScopeModel, 3 * time.Second},
 		{"no model known", cfe(429, "", 0, "gemini", perModel), outcome.ScopeConnection, 3 * time.Second},
 		{"server fault where models count", cfe(503, "", 0, "gemini", perModel, m), outcome.ScopeModel, 3 * time.Second},
 		{"a bare 500 locks nothing", cfe(500, "", 0, "gemini", perModel, m), outcome.ScopeModel, 0},

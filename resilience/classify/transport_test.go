@@ -11,8 +11,8 @@ func TestTransport(t *testing.T) {
 	at := func(kind TransportKind, options ...option) outcome.Outcome {
 		return Transport(kind, input(0, "", 1, "acme", append([]option{model("m")}, options...)...))
 	}
-	stallCools := with(func(o *Options) { o.CoolOnStall = true })
 	broken := func(n int) option { return func(in *Input) { in.StreamBreaks = n } }
+	stallCools := with(func(o *Options) { o.CoolOnStall = true })
 	for _, c := range []struct {
 		name     string
 		got      outcome.Outcome
@@ -40,7 +40,7 @@ func TestTransport(t *testing.T) {
 		{"P30 an empty answer", at(EmptyAnswer), 502, outcome.Failure, outcome.ScopeConnection, outcome.ReasonEmptyAnswer, 0, true, false, false},
 		{"P31 truncated", at(Truncated), 502, outcome.Failure, outcome.ScopeConnection, outcome.ReasonTruncated, 6 * time.Second, true, false, true},
 		{"truncated where models count, first", at(Truncated, perModel), 502, outcome.Failure, outcome.ScopeModel, outcome.ReasonTruncated, 0, true, false, true},
-		{"truncated where models count, third", at(Truncated, perModel, broken(2)), 502, outcome.Failure, outcome.ScopeModel, outcome.ReasonTruncated, 6 * time.Second, true, false, true},
+		{"truncated where models count, third", at(Truncated, perModel, broken(2)), 502, outcome.Failure, outcome.ScopeModel, outcome.ReasonTruncated, 3 * time.Second, true, false, true},
 		{"stall", at(Stalled), 504, outcome.Failure, outcome.ScopeConnection, outcome.ReasonStreamStall, 0, true, false, false},
 		{"stall that cools", at(Stalled, stallCools), 504, outcome.Failure, outcome.ScopeConnection, outcome.ReasonStreamStall, 6 * time.Second, true, false, false},
 	} {

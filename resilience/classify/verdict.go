@@ -51,6 +51,7 @@ func (f *facts) retryable(reason outcome.Reason) outcome.Outcome {
 	cooldown, level := f.ladder(reason)
 	o := fixed(reason, cooldown)
 	o.SetsLevel, o.Level = true, level
+	f.climbed = true
 	return o
 }
 

@@ -117,8 +117,9 @@ type Outcome struct {
 	SetsLevel bool
 	Level     int
 	// UsedHint tells that Cooldown was stated by the upstream, HintSource
-	// where ("header", "google_rpc_retry_info", "body") and RawHint its own
-	// words, kept for display.
+	// where ("header", "unified", "google_rpc_retry_info", "body") and RawHint
+	// its own words, kept for display. HintSource is "rule" when a rule declared
+	// the cooldown.
 	UsedHint   bool
 	HintSource string
 	RawHint    string
