@@ -4,6 +4,7 @@ package app
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"os"
 	"os/exec"
@@ -21,15 +22,17 @@ import (
 // be called on the main goroutine, once per process.
 func Run(ctx context.Context, o Options) error {
 	if o.Window == nil {
+		lasting := context.WithoutCancel(ctx) // the window is asked to end, not killed with ctx
 		self, err := os.Executable()
 		if err != nil {
-			return err
+			return fmt.Errorf("find the program for the window process: %w", err)
 		}
 		o.Window = func(page string) *exec.Cmd {
+			args := []string{"window", page}
 			if page == "" {
-				return exec.Command(self, "window")
+				args = args[:1]
 			}
-			return exec.Command(self, "window", page)
+			return exec.CommandContext(lasting, self, args...)
 		}
 	}
 	ctx, stop := context.WithCancel(ctx)

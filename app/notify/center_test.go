@@ -2,7 +2,6 @@ package notify
 
 import (
 	"errors"
-	"io"
 	"log/slog"
 	"testing"
 	"testing/synctest"
@@ -32,7 +31,7 @@ func center(t *testing.T, on bool, do func(*Center, *mailbox)) *mailbox {
 	t.Helper()
 	box := &mailbox{}
 	synctest.Test(t, func(t *testing.T) {
-		c := NewCenter(box, func() bool { return on }, zone, slog.New(slog.NewTextHandler(io.Discard, nil)))
+		c := NewCenter(box, func() bool { return on }, zone, slog.New(slog.DiscardHandler))
 		done := make(chan struct{})
 		go func() {
 			defer close(done)

@@ -93,7 +93,9 @@ func TestPolicy(t *testing.T) {
 		{
 			"many changes in a minute become one summary", []step{
 				{0, opened("a", m), false},
-				{10 * s, closed("a"), false}, {20 * s, opened("a", 80*m), false}, {30 * s, ended("a", "work", control.StateExpired), false},
+				{10 * s, closed("a"), false},
+				{20 * s, opened("a", 80*m), false},
+				{30 * s, ended("a", "work", control.StateExpired), false},
 			}, []string{
 				"1s [provider/a] A: breaker open | It failed too often and is left alone for a while. Next probe in 59 s.",
 				"1m1s [provider/a] A: 2 changes | A: breaker open / A · work: expired It changed 2 times in the last minute.",

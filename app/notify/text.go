@@ -23,7 +23,8 @@ func compose(group string, alerts []control.Alert, now time.Time, loc *time.Loca
 	changes := 0
 	last := map[string]int{}
 	for _, a := range alerts {
-		about, m := "breaker", Message{}
+		var m Message
+		about := "breaker"
 		if a.Kind == control.AlertTerminal {
 			about, m = a.ConnectionID, terminal(a)
 		} else {

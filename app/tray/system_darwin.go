@@ -21,4 +21,4 @@ func setIcon(state string) {
 }
 
 // missing is empty: macOS always has a menu bar.
-func missing() string { return "" }
+func missing() (why, advice string) { return "", "" }

@@ -13,4 +13,5 @@ const leftClickOpens = true
 
 func setIcon(state string) { systray.SetIcon(assets.TrayIcon(state, true)) }
 
-func missing() string { return "" }
+// missing does not know.
+func missing() (why, advice string) { return "", "" }

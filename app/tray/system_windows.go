@@ -27,4 +27,4 @@ func darkTaskbar() bool {
 }
 
 // missing is empty: Windows always has a notification area.
-func missing() string { return "" }
+func missing() (why, advice string) { return "", "" }

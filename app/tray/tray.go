@@ -43,8 +43,8 @@ func Run(ctx context.Context, o Options) {
 		defer close(stopped)
 		<-started
 		go func() {
-			if text := missing(); text != "" {
-				o.Log.Warn(text)
+			if why, advice := missing(); why != "" {
+				o.Log.Warn("there is no tray icon; Breakwater keeps running", "reason", why, "advice", advice)
 			}
 		}()
 		p.loop(ctx, o.Updates)

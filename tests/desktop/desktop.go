@@ -61,7 +61,7 @@ func (d *Desktop) Need(tools ...string) {
 // serve starts a server that tells its address in its first line.
 func (d *Desktop) serve(name string, args ...string) string {
 	d.t.Helper()
-	cmd := exec.Command(name, args...)
+	cmd := exec.CommandContext(d.t.Context(), name, args...)
 	cmd.Env = d.Env()
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -127,7 +127,7 @@ func (d *Desktop) Connect() *dbus.Conn {
 
 // Tool runs a program of the desktop to its end and returns what it printed.
 func (d *Desktop) Tool(name string, args ...string) (string, error) {
-	cmd := exec.Command(name, args...)
+	cmd := exec.CommandContext(d.t.Context(), name, args...)
 	cmd.Env = d.Env()
 	out, err := cmd.CombinedOutput()
 	return strings.TrimSpace(string(out)), err
@@ -228,7 +228,7 @@ func (d *Desktop) Start(c Command) *Program {
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	p.cmd = exec.Command(c.Path, c.Args...)
+	p.cmd = exec.CommandContext(d.t.Context(), c.Path, c.Args...)
 	p.cmd.Env, p.cmd.Dir = d.Env(c.Env...), d.Home
 	p.cmd.Stdout, p.cmd.Stderr = file, file
 	if c.Stdin {

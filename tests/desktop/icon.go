@@ -168,7 +168,7 @@ func (i *Icon) Click(labels ...string) {
 	if !ok {
 		i.p.d.t.Fatalf("no entry %q in\n%s", labels, Text(menu))
 	}
-	now := uint32(time.Now().Unix()) //nolint:gosec // the protocol has 32 bits
+	now := uint32(time.Now().Unix())
 	err := i.menu().Call(menuFace+".Event", 0, e.ID, "clicked", dbus.MakeVariant(int32(0)), now).Err
 	if de, ok := errors.AsType[dbus.Error](err); ok && de.Name == "org.freedesktop.DBus.Error.NoReply" {
 		return // Quit may end the program before it answers

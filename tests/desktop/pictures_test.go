@@ -138,7 +138,7 @@ func (d *Desktop) clickTray(t *testing.T, button string) {
 	if err != nil {
 		t.Fatalf("no tray window: %v %s", err, out)
 	}
-	for _, id := range strings.Fields(out) {
+	for id := range strings.FieldsSeq(out) {
 		geometry, err := d.Tool("xdotool", "getwindowgeometry", "--shell", id)
 		if err != nil || !strings.Contains(geometry, "Y=0\n") {
 			continue

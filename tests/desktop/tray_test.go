@@ -31,6 +31,7 @@ func three() *control.Snapshot {
 func in(d time.Duration) *time.Time { return control.RealTime(time.Now().Add(d)) }
 
 func TestTrayShowsAndTogglesConnections(t *testing.T) {
+	t.Parallel()
 	d := New(t, false)
 	panel := d.Panel()
 	r := startTray(d)
@@ -78,6 +79,7 @@ Quit
 }
 
 func TestTrayTellsCooldownsAndBreakersByShape(t *testing.T) {
+	t.Parallel()
 	d := New(t, false)
 	panel := d.Panel()
 	r := startTray(d)
@@ -139,6 +141,7 @@ func sameInk(a, b image.Image) bool {
 }
 
 func TestOneNotificationForWhatBelongsTogether(t *testing.T) {
+	t.Parallel()
 	d := New(t, false)
 	panel, notes := d.Panel(), d.Notifications()
 	r := startTray(d)
@@ -162,6 +165,7 @@ func TestOneNotificationForWhatBelongsTogether(t *testing.T) {
 }
 
 func TestNotificationsCanBeSwitchedOff(t *testing.T) {
+	t.Parallel()
 	d := New(t, false)
 	panel, notes := d.Panel(), d.Notifications()
 	r := startTray(d)
@@ -183,6 +187,7 @@ func TestNotificationsCanBeSwitchedOff(t *testing.T) {
 }
 
 func TestTrayAppearsOnAPanelThatStartsLater(t *testing.T) {
+	t.Parallel()
 	d := New(t, false)
 	r := startTray(d)
 	r.tell(order{Snapshot: three()})
@@ -193,6 +198,25 @@ func TestTrayAppearsOnAPanelThatStartsLater(t *testing.T) {
 	icon.UntilText("3 of 3 connections serving")
 	if n := strings.Count(r.Output(), "AppIndicator and"); n != 1 {
 		t.Errorf("the missing tray was told %d times", n)
+	}
+}
+
+func TestTrayRunsWithoutABus(t *testing.T) {
+	t.Parallel()
+	d := New(t, false)
+	d.Bus = "unix:path=" + d.Home + "/nobody"
+	r := startTray(d)
+	d.Eventually("a word about the missing bus", func() bool { return strings.Contains(r.Output(), "no D-Bus session bus") })
+	page := "settings"
+	d.Eventually("a window process", func() bool { // the stream of events may not be open yet
+		r.tell(order{Show: &page})
+		return windowLine.MatchString(r.Output())
+	})
+	if err := r.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if code, err := r.Ended(); err != nil || code != 0 {
+		t.Fatal(code, err)
 	}
 }
 
@@ -247,6 +271,7 @@ func (r rig) windowPid(d *Desktop, nth int) int {
 }
 
 func TestWindowProcessIsOneAndMayDie(t *testing.T) {
+	t.Parallel()
 	d := New(t, false)
 	panel, notes := d.Panel(), d.Notifications()
 	r := startTray(d)
@@ -283,6 +308,7 @@ func TestWindowProcessIsOneAndMayDie(t *testing.T) {
 }
 
 func TestTraySaysWhyNoWindowCame(t *testing.T) {
+	t.Parallel()
 	d := New(t, false)
 	panel, notes := d.Panel(), d.Notifications()
 	r := startTray(d, windowVar+"=no display")
@@ -298,6 +324,7 @@ func TestTraySaysWhyNoWindowCame(t *testing.T) {
 }
 
 func TestEndpointIsShownWhereThereIsNoClipboard(t *testing.T) {
+	t.Parallel()
 	d := New(t, false)
 	panel, notes := d.Panel(), d.Notifications()
 	r := startTray(d)
@@ -311,6 +338,7 @@ func TestEndpointIsShownWhereThereIsNoClipboard(t *testing.T) {
 }
 
 func TestManyConnectionsStayUsable(t *testing.T) {
+	t.Parallel()
 	d := New(t, false)
 	panel := d.Panel()
 	r := startTray(d)
