@@ -33,6 +33,7 @@ func Defaults() Settings {
 		ModelLockout:           defaultModelLockout(),
 		Fixed:                  defaultFixed(),
 		Rotation:               defaultRotation(),
+		Timeouts:               defaultTimeouts(),
 	}
 }
 

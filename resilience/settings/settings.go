@@ -28,6 +28,8 @@ type Settings struct {
 	Fixed Fixed `json:"-"`
 	// Rotation holds the process-wide rotation switches (environment only).
 	Rotation Rotation `json:"-"`
+	// Timeouts holds the upstream timeouts (environment only).
+	Timeouts Timeouts `json:"-"`
 }
 
 // ByClass holds one value for each of the two configurable provider classes.
