@@ -90,7 +90,7 @@ func (p *activity) build() fyne.CanvasObject {
 	}
 	p.blank = container.NewStack()
 	head := newTableHead(&p.cols, nil)
-	table := newPanel(colorCard, true, radius, container.New(inset{4, 4, 4, 4}, container.NewBorder(head, nil, nil, nil, container.NewStack(p.list, p.blank))))
+	table := newPanel(colorCard, true, radius, container.New(inset{4, 4, 4, 4}, bordered(head, nil, nil, nil, container.NewStack(p.list, p.blank))))
 	p.story = newStoryPane(p.u)
 	p.split = container.New(storySplit{}, table, p.story.box)
 	return container.New(inset{0, gapEdge, gapEdge, gapEdge}, p.split)

@@ -3,6 +3,8 @@
 package windows
 
 import (
+	"image/color"
+
 	"context"
 	"errors"
 
@@ -80,7 +82,7 @@ func (d *connectionDialog) build() {
 	d.blank = container.NewCenter(newText(view.T("Choose a provider at the left."), view.RoleMuted))
 	d.scroll = container.NewVScroll(container.NewStack())
 	d.right = container.NewStack(d.blank)
-	space := canvas.NewRectangle(nil)
+	space := canvas.NewRectangle(color.Transparent)
 	buttons := container.New(line{gap: gap, grow: space}, space, d.cancel, d.test, d.save)
 	foot := container.New(inset{12, gapEdge, gapGroup, gapEdge}, container.New(stack{10}, d.verdict.box, buttons))
 	head := container.New(inset{18, gapEdge, 12, gapEdge}, d.title)
@@ -90,8 +92,8 @@ func (d *connectionDialog) build() {
 		d.picker = newProviderPicker(d.u.providers, d.pick)
 		left, width = d.picker.box, 736
 	}
-	body := container.NewBorder(nil, foot, nil, nil, d.right)
-	d.modal = openModal(d.u.win.Canvas(), container.NewBorder(head, nil, left, nil, body), width, 588, nil)
+	body := bordered(nil, foot, nil, nil, d.right)
+	d.modal = openModal(d.u.win.Canvas(), bordered(head, nil, left, nil, body), width, 588, nil)
 }
 
 // pick takes a provider for a new connection, keeping what was typed.

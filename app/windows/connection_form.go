@@ -42,7 +42,7 @@ func (l *formLine) wrong(s string) {
 // switchLine is a toggle with its name and an explanation.
 func switchLine(t *keyToggle, name, note string) fyne.CanvasObject {
 	words := container.New(stack{2}, newText(name, view.RoleText).wrapped(), newCaption(note).wrapped())
-	return container.NewBorder(nil, nil, nil, container.New(inset{0, 2, 0, gapGroup}, container.NewVBox(t)), words)
+	return bordered(nil, nil, nil, container.New(inset{0, 2, 0, gapGroup}, container.NewVBox(t)), words)
 }
 
 // connectionForm holds the fields of a connection.

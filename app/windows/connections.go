@@ -75,8 +75,8 @@ func (p *connections) build() fyne.CanvasObject {
 	p.blank = emptyNote(view.ShapeRing, view.T("No connections yet"),
 		view.T("A connection is one account or key at one provider. With two of them, a failing one gives way to the other."),
 		newPrimary(view.T("Add connection"), func() { p.u.addDialog("", nil) }).withIcon("add"))
-	table := newPanel(colorCard, true, radius, container.New(inset{4, 4, 4, 4}, container.NewBorder(p.headRow, nil, nil, nil, p.list)))
-	p.table = container.NewBorder(nil, container.New(inset{12, 0, 0, 0}, p.detail.box), nil, nil, table)
+	table := newPanel(colorCard, true, radius, container.New(inset{4, 4, 4, 4}, bordered(p.headRow, nil, nil, nil, p.list)))
+	p.table = bordered(nil, container.New(inset{12, 0, 0, 0}, p.detail.box), nil, nil, table)
 	p.root = container.New(inset{0, gapEdge, gapEdge, gapEdge}, container.NewStack(p.table, p.blank))
 	return p.root
 }

@@ -3,6 +3,8 @@
 package windows
 
 import (
+	"image/color"
+
 	"strconv"
 	"time"
 
@@ -54,7 +56,7 @@ func newFrame(u *ui) *frame {
 	f.notice = newBanner(view.ShapeCross, view.RoleError, func() { f.notice.Hide() })
 	f.body = container.NewStack()
 	top := container.New(stack{0}, header, f.banner)
-	page := container.NewBorder(top, f.notice, nil, nil, f.body)
+	page := bordered(top, f.notice, nil, nil, f.body)
 	f.root = container.NewStack(container.New(railLayout{f.rail}, f.rail, page), tips.install())
 	return f
 }
@@ -307,9 +309,9 @@ func (i *railItem) MouseIn(e *desktop.MouseEvent) {
 // CreateRenderer draws ground, icon, name and count.
 func (i *railItem) CreateRenderer() fyne.WidgetRenderer {
 	r := &railItemRenderer{
-		i: i, ground: canvas.NewRectangle(nil), bar: canvas.NewRectangle(nil), icon: newGlyph(i.page.icon(), colorMuted, 18),
+		i: i, ground: canvas.NewRectangle(color.Transparent), bar: canvas.NewRectangle(color.Transparent), icon: newGlyph(i.page.icon(), colorMuted, 18),
 		name: newText(i.page.title(), view.RoleText).clipped(), count: newText("", view.RoleWarning).bold(),
-		pill: canvas.NewRectangle(nil),
+		pill: canvas.NewRectangle(color.Transparent),
 	}
 	r.count.size, r.count.align = sizeCaption, fyne.TextAlignCenter
 	i.redraw = r.Refresh
@@ -326,8 +328,8 @@ type railItemRenderer struct {
 
 func (r *railItemRenderer) colour() {
 	i := r.i
-	r.ground.FillColor, r.ground.CornerRadius, r.ground.StrokeWidth = nil, radius, 0
-	r.bar.FillColor, r.bar.CornerRadius = nil, 1.5
+	r.ground.FillColor, r.ground.CornerRadius, r.ground.StrokeWidth = color.Transparent, radius, 0
+	r.bar.FillColor, r.bar.CornerRadius = color.Transparent, 1.5
 	icon, role := colorMuted, view.RoleText
 	switch {
 	case i.chosen:

@@ -3,6 +3,8 @@
 package windows
 
 import (
+	"image/color"
+
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/canvas"
 	"fyne.io/fyne/v2/theme"
@@ -67,7 +69,7 @@ const (
 
 // CreateRenderer draws ground, icon and word.
 func (b *button) CreateRenderer() fyne.WidgetRenderer {
-	r := &buttonRenderer{b: b, ground: canvas.NewRectangle(nil), word: canvas.NewText(b.word, nil), icon: newGlyph("add", theme.ColorNameForeground, buttonIcon)}
+	r := &buttonRenderer{b: b, ground: canvas.NewRectangle(color.Transparent), word: canvas.NewText(b.word, color.Transparent), icon: newGlyph("add", theme.ColorNameForeground, buttonIcon)}
 	b.redraw = r.Refresh
 	r.colour()
 	return r

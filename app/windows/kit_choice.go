@@ -3,6 +3,8 @@
 package windows
 
 import (
+	"image/color"
+
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/canvas"
 	"fyne.io/fyne/v2/container"
@@ -109,7 +111,7 @@ func (s *segments) TypedKey(e *fyne.KeyEvent) {
 
 // CreateRenderer draws one ground, the chosen part and the words.
 func (s *segments) CreateRenderer() fyne.WidgetRenderer {
-	r := &segmentsRenderer{s: s, ground: canvas.NewRectangle(nil), chosen: canvas.NewRectangle(nil)}
+	r := &segmentsRenderer{s: s, ground: canvas.NewRectangle(color.Transparent), chosen: canvas.NewRectangle(color.Transparent)}
 	for _, w := range s.words {
 		t := newText(w, view.RoleMuted)
 		t.align = fyne.TextAlignCenter
@@ -204,6 +206,20 @@ func newSecret(placeholder string) *field {
 	f := newField(placeholder)
 	f.Password = true
 	return f
+}
+
+// pageKeys are the window's own shortcuts: a focused entry would swallow them.
+var pageKeys map[fyne.KeyName]func()
+
+// TypedShortcut runs the window's shortcuts and leaves the rest to the entry.
+func (f *field) TypedShortcut(s fyne.Shortcut) {
+	if c, ok := s.(*desktop.CustomShortcut); ok && c.Modifier == fyne.KeyModifierShortcutDefault {
+		if run := pageKeys[c.KeyName]; run != nil {
+			run()
+			return
+		}
+	}
+	f.Entry.TypedShortcut(s)
 }
 
 // TypedKey handles Esc and leaves the rest to the entry.

@@ -3,6 +3,8 @@
 package windows
 
 import (
+	"image/color"
+
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/canvas"
 	"fyne.io/fyne/v2/driver/desktop"
@@ -30,7 +32,7 @@ func newPanel(fill fyne.ThemeColorName, stroke bool, corner float32, content fyn
 
 // CreateRenderer draws the ground.
 func (p *panel) CreateRenderer() fyne.WidgetRenderer {
-	r := &panelRenderer{p: p, ground: canvas.NewRectangle(nil)}
+	r := &panelRenderer{p: p, ground: canvas.NewRectangle(color.Transparent)}
 	r.colour()
 	return r
 }
@@ -182,7 +184,7 @@ func (b *iconButton) enable(on bool) {
 
 // CreateRenderer draws the hover ground and the icon.
 func (b *iconButton) CreateRenderer() fyne.WidgetRenderer {
-	r := &iconButtonRenderer{b: b, ground: canvas.NewRectangle(nil), icon: newGlyph(b.name, colorMuted, 16)}
+	r := &iconButtonRenderer{b: b, ground: canvas.NewRectangle(color.Transparent), icon: newGlyph(b.name, colorMuted, 16)}
 	b.redraw = r.Refresh
 	r.colour()
 	return r
@@ -197,7 +199,7 @@ type iconButtonRenderer struct {
 func (r *iconButtonRenderer) colour() {
 	b := r.b
 	colour := colorMuted
-	r.ground.FillColor = nil
+	r.ground.FillColor = color.Transparent
 	r.ground.StrokeWidth = 0
 	r.ground.CornerRadius = 4
 	switch {
@@ -274,7 +276,7 @@ func (t *toggle) set(on bool) {
 
 // CreateRenderer draws track and knob.
 func (t *toggle) CreateRenderer() fyne.WidgetRenderer {
-	r := &toggleRenderer{t: t, track: canvas.NewRectangle(nil), knob: canvas.NewCircle(nil)}
+	r := &toggleRenderer{t: t, track: canvas.NewRectangle(color.Transparent), knob: canvas.NewCircle(color.Transparent)}
 	t.redraw = r.Refresh
 	r.colour()
 	return r

@@ -2,7 +2,23 @@
 
 package windows
 
-import "fyne.io/fyne/v2"
+import (
+	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/container"
+	"fyne.io/fyne/v2/layout"
+)
+
+// bordered sets objects around a centre, any of them nil. Unlike Fyne's own
+// border container it keeps them in reading order, which Tab follows.
+func bordered(top, bottom, left, right, centre fyne.CanvasObject) *fyne.Container {
+	c := container.New(layout.NewBorderLayout(top, bottom, left, right))
+	for _, o := range []fyne.CanvasObject{top, left, centre, right, bottom} {
+		if o != nil {
+			c.Add(o)
+		}
+	}
+	return c
+}
 
 // stack lays objects out one below the other with a gap, each as wide as the
 // room there is.

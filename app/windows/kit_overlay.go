@@ -3,6 +3,8 @@
 package windows
 
 import (
+	"image/color"
+
 	"time"
 
 	"fyne.io/fyne/v2"
@@ -185,6 +187,6 @@ func confirm(c fyne.Canvas, question, what, verb string, yes func()) {
 
 // rightAligned sets buttons at the right end of a line.
 func rightAligned(objects ...fyne.CanvasObject) fyne.CanvasObject {
-	space := canvas.NewRectangle(nil)
+	space := canvas.NewRectangle(color.Transparent)
 	return container.New(line{gap: gap, grow: space}, append([]fyne.CanvasObject{space}, objects...)...)
 }

@@ -35,7 +35,7 @@ func newProviderPicker(all []control.Provider, pick func(control.Provider)) *pro
 	scroll := container.NewVScroll(container.New(inset{0, 8, 12, 12}, p.list))
 	rule := canvas.NewRectangle(paint(theme.ColorNameSeparator))
 	rule.SetMinSize(fyne.NewSize(1, 1))
-	p.box = container.New(sized{width: 236}, container.NewBorder(container.New(inset{0, 12, 8, gapEdge}, p.search), nil, nil, rule, scroll))
+	p.box = container.New(sized{width: 236}, bordered(container.New(inset{0, 12, 8, gapEdge}, p.search), nil, nil, rule, scroll))
 	p.fill()
 	return p
 }

@@ -3,6 +3,8 @@
 package windows
 
 import (
+	"image/color"
+
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/canvas"
 	"fyne.io/fyne/v2/driver/desktop"
@@ -96,7 +98,7 @@ func (r *row) TappedSecondary(e *fyne.PointEvent) {
 
 // CreateRenderer draws ground and cells.
 func (r *row) CreateRenderer() fyne.WidgetRenderer {
-	return &rowRenderer{r: r, ground: canvas.NewRectangle(nil)}
+	return &rowRenderer{r: r, ground: canvas.NewRectangle(color.Transparent)}
 }
 
 type rowRenderer struct {
@@ -127,7 +129,7 @@ func (r *rowRenderer) Layout(size fyne.Size) {
 
 func (r *rowRenderer) MinSize() fyne.Size { return fyne.NewSize(80, r.r.height) }
 func (r *rowRenderer) Refresh() {
-	r.ground.FillColor = nil
+	r.ground.FillColor = color.Transparent
 	switch {
 	case r.r.chosen:
 		r.ground.FillColor = paint(theme.ColorNameSelection)
@@ -163,7 +165,7 @@ func (r *tapRow) Tapped(*fyne.PointEvent) {
 
 // CreateRenderer draws ground and cells.
 func (r *tapRow) CreateRenderer() fyne.WidgetRenderer {
-	return &rowRenderer{r: &r.row, ground: canvas.NewRectangle(nil)}
+	return &rowRenderer{r: &r.row, ground: canvas.NewRectangle(color.Transparent)}
 }
 
 // badge is a state's shape and words.

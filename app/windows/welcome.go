@@ -3,6 +3,8 @@
 package windows
 
 import (
+	"image/color"
+
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/canvas"
 	"fyne.io/fyne/v2/container"
@@ -89,14 +91,14 @@ func newOffer(v view.Offer, tap func()) *offer {
 	title := newText(v.Title, view.RoleText).bold().clipped()
 	words := container.New(stack{2}, title, newText(v.Line, view.RoleMuted).wrapped())
 	icon := container.New(inset{2, 0, 0, 0}, newGlyph(v.Icon, theme.ColorNamePrimary, 22))
-	o.body = container.New(inset{14, 14, 10, 16}, container.NewBorder(nil, nil, container.New(inset{0, 12, 0, 0}, container.NewVBox(icon)), nil, words))
+	o.body = container.New(inset{14, 14, 10, 16}, bordered(nil, nil, container.New(inset{0, 12, 0, 0}, container.NewVBox(icon)), nil, words))
 	o.ExtendBaseWidget(o)
 	return o
 }
 
 // CreateRenderer draws the card.
 func (o *offer) CreateRenderer() fyne.WidgetRenderer {
-	ground := canvas.NewRectangle(nil)
+	ground := canvas.NewRectangle(color.Transparent)
 	colour := func() {
 		ground.FillColor, ground.CornerRadius = paint(colorCard), radius
 		ground.StrokeColor, ground.StrokeWidth = paint(theme.ColorNameSeparator), 1

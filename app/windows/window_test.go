@@ -1,0 +1,320 @@
+//go:build (cgo || ci) && !nogui
+
+package windows
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/driver/desktop"
+	"fyne.io/fyne/v2/test"
+	"fyne.io/fyne/v2/theme"
+
+	"breakwater/app/windows/view"
+	"breakwater/proxy/control"
+)
+
+func TestEveryPageRendersAtEverySize(t *testing.T) {
+	for _, state := range []string{"busy", "well", "empty", "nothing", "paused", "demo"} {
+		t.Run(state, func(t *testing.T) {
+			b := newBench(t, state, "")
+			for _, p := range b.pages {
+				sizes := []fyne.Size{fyne.NewSize(1000, 680)}
+				if state == "busy" {
+					sizes = []fyne.Size{fyne.NewSize(760, 520), fyne.NewSize(1600, 1000), fyne.NewSize(1000, 680)}
+				}
+				for _, size := range sizes {
+					b.goTo(p.key())
+					b.win.Resize(size)
+					if got := b.win.Canvas().Capture().Bounds().Dx(); got < 760 {
+						t.Fatalf("%s at %v: %d wide", p.key(), size, got)
+					}
+				}
+				if b.words() == "" {
+					t.Errorf("%s is empty", p.key())
+				}
+			}
+		})
+	}
+}
+
+func TestDemoPageComesWithTheDemoOnly(t *testing.T) {
+	if n := len(newBench(t, "busy", "").pages); n != 4 {
+		t.Error(n, "pages")
+	}
+	if n := len(newBench(t, "demo", "").pages); n != 5 {
+		t.Error(n, "pages in the demo")
+	}
+}
+
+func TestShowEventSwitchesThePage(t *testing.T) {
+	b := newBench(t, "busy", "")
+	b.receive(control.Event{Type: control.EventShow, Page: "activity"})
+	if b.current.key() != pageActivity {
+		t.Fatal(b.current.key())
+	}
+	b.receive(control.Event{Type: control.EventShow, Page: "connections/c4"})
+	b.wantShown("OpenAI · platform: the breaker of OpenAI is open, probe in 40 s.")
+	b.receive(control.Event{Type: control.EventShow, Page: "no such page"})
+	if b.current.key() != pageOverview {
+		t.Error("an unknown page is the first one, not", b.current.key())
+	}
+	b.receive(control.Event{Type: control.EventShow, Page: "connections/add"})
+	b.wantShown("Add a connection")
+}
+
+func TestStartPageSurvivesTheRebuildForTheDemo(t *testing.T) {
+	b := newBench(t, "busy", "")
+	b.options.Page = pageDemo
+	b.take(newFake("demo", noon).snap)
+	if b.current.key() != pageDemo {
+		t.Error(b.current.key())
+	}
+}
+
+func TestOverviewFollowsTheSnapshot(t *testing.T) {
+	b := newBench(t, "busy", "")
+	b.wantShown("3 of 6 connections are serving", "Claude · work: rate limited, back in 4 min 05 s (Retry-After). Requests go to Anthropic · home.",
+		"cooling, 4 min 05 s", "open, probe in 40 s", "no credit", "8/12", "http://127.0.0.1:7411")
+	b.fake.calm("well", noon)
+	b.sync()
+	b.wantShown("All 6 connections are serving", "All closed.")
+	b.wantHidden("cooling, 4 min 05 s")
+}
+
+func TestNoticesAreShownOnTheOverview(t *testing.T) {
+	b := newBench(t, "well", "")
+	b.fake.snap.Notices = []control.Notice{{Code: "keychain", Text: "No keychain was found; keys are in an encrypted file."}}
+	b.sync()
+	b.wantShown("No keychain was found")
+	b.fake.snap.Notices = nil
+	b.sync()
+	b.wantHidden("No keychain was found")
+}
+
+func TestCountdownTicksOnlyWhileSomethingCounts(t *testing.T) {
+	b := newBench(t, "busy", "")
+	if len(b.later) == 0 {
+		t.Fatal("nothing was arranged for the next second")
+	}
+	b.clock = b.clock.Add(time.Second)
+	run := b.later
+	b.later = nil
+	for _, f := range run {
+		f()
+	}
+	b.wantShown("cooling, 4 min 04 s")
+	if len(b.later) != 1 {
+		t.Errorf("%d redraws arranged, want 1", len(b.later))
+	}
+	b.later[0]()
+	b.later = nil
+	b.ticking = false
+	b.goTo(pageSettings)
+	if len(b.later) != 0 {
+		t.Error("the settings do not count down")
+	}
+	b = newBench(t, "well", "")
+	b.later = nil
+	b.redraw()
+	if len(b.later) != 0 {
+		t.Error("a calm state needs no timer")
+	}
+}
+
+func TestSnapshotsInARushAreDrawnOnce(t *testing.T) {
+	b := newBench(t, "well", "")
+	b.later, b.waiting = nil, false
+	for range 50 {
+		b.take(b.fake.snap)
+	}
+	if len(b.later) != 1 {
+		t.Errorf("%d redraws arranged, want 1", len(b.later))
+	}
+}
+
+func TestLostParentShowsABannerUntilItIsBack(t *testing.T) {
+	b := newBench(t, "busy", "")
+	b.lose()
+	b.wantShown("Breakwater is not answering. What you see is from 12:00:00")
+	b.sync()
+	b.wantHidden("Breakwater is not answering")
+}
+
+func TestFollowComesBackAfterABreak(t *testing.T) {
+	b := newBench(t, "busy", "")
+	pauses := retryPauses
+	retryPauses = []time.Duration{time.Microsecond}
+	t.Cleanup(func() { retryPauses = pauses })
+	n := 0
+	b.facade = subscriber{Facade: b.fake, subscribe: func(ctx context.Context) (<-chan control.Event, error) {
+		n++
+		switch n {
+		case 1:
+			return nil, errors.New("refused")
+		case 2:
+			ch := make(chan control.Event)
+			close(ch)
+			return ch, nil
+		default:
+			s := b.fake.snap
+			ch := make(chan control.Event, 1)
+			ch <- control.Event{Type: control.EventSnapshot, Snapshot: &s}
+			close(ch)
+			b.stop() // the window is closed after this one
+			return ch, nil
+		}
+	}}
+	b.follow()
+	if n != 3 || !b.lost.IsZero() {
+		t.Errorf("%d subscriptions, lost since %v", n, b.lost)
+	}
+}
+
+type subscriber struct {
+	control.Facade
+	subscribe func(context.Context) (<-chan control.Event, error)
+}
+
+func (s subscriber) Subscribe(ctx context.Context) (<-chan control.Event, error) {
+	return s.subscribe(ctx)
+}
+
+func TestFailedCallsAreSaidInWords(t *testing.T) {
+	b := newBench(t, "busy", "")
+	for err, want := range map[error]string{
+		context.DeadlineExceeded:                    "did not answer in time",
+		control.ErrNotFound:                         "no longer there",
+		control.Invalid("name", "taken by %s", "x"): "Not saved. name: taken by x.",
+		errors.New("boom"):                          "That did not work: boom",
+	} {
+		b.fake.refuse = err
+		b.push("Pause")
+		b.wantShown(want)
+	}
+}
+
+func TestPauseAndResume(t *testing.T) {
+	b := newBench(t, "busy", "")
+	b.push("Pause")
+	b.sync()
+	b.wantShown("Paused", "New requests are refused until you resume.")
+	b.push("Resume")
+	if !b.fake.did("paused true") || !b.fake.did("paused false") {
+		t.Error(b.fake.calls)
+	}
+}
+
+func TestThemeFollowsTheSettingAndNotTheSystem(t *testing.T) {
+	b := newBench(t, "busy", pageSettings)
+	b.pages[3].(*settings).theme.choose(2)
+	if b.settings.Theme != "dark" {
+		t.Fatal(b.settings.Theme)
+	}
+	for _, v := range []fyne.ThemeVariant{theme.VariantLight, theme.VariantDark} {
+		if got := b.app.Settings().Theme().Color(theme.ColorNameBackground, v); got != view.Dark.Page {
+			t.Errorf("variant %d: %v", v, got)
+		}
+	}
+	if got := newLook("system").Color(theme.ColorNameForeground, theme.VariantDark); got != view.Dark.Text {
+		t.Error("system follows the variant")
+	}
+}
+
+func TestNoDisplayIsToldBeforeFyneStarts(t *testing.T) {
+	none := func(string) string { return "" }
+	if hasDisplay(none, "linux") {
+		t.Error("linux without DISPLAY has no display")
+	}
+	for _, name := range []string{"DISPLAY", "WAYLAND_DISPLAY"} {
+		if !hasDisplay(func(n string) string { return map[string]string{name: ":0"}[n] }, "freebsd") {
+			t.Error(name)
+		}
+	}
+	if !hasDisplay(none, "windows") || !hasDisplay(none, "darwin") {
+		t.Error("windows and darwin name none")
+	}
+	t.Setenv("DISPLAY", "")
+	t.Setenv("WAYLAND_DISPLAY", "")
+	if err := Run(t.Context(), Options{}); !errors.Is(err, ErrNoDisplay) {
+		t.Skip("this system names no display:", err)
+	}
+}
+
+func TestShortcutsSwitchPagesAndOpenTheDialog(t *testing.T) {
+	b := newBench(t, "busy", "")
+	press := func(k fyne.KeyName) { b.keyActions()[k]() }
+	press(fyne.Key3)
+	if b.current.key() != pageActivity {
+		t.Error(b.current.key())
+	}
+	b.goTo(pageSettings)
+	b.fields()[0].TypedShortcut(&desktop.CustomShortcut{KeyName: fyne.KeyN, Modifier: fyne.KeyModifierShortcutDefault})
+	b.wantShown("Add a connection")
+	press(fyne.Key1)
+	if b.current.key() != pageConnections {
+		t.Error("a page does not change below a dialog:", b.current.key())
+	}
+	b.win.Canvas().Focused().TypedKey(&fyne.KeyEvent{Name: fyne.KeyEscape})
+	if len(modals) != 0 {
+		t.Error("Esc closes the dialog from a focused field")
+	}
+}
+
+func TestOnlyTheAccentAndTheGridAreUsed(t *testing.T) {
+	l := newLook("light")
+	if l.Color(theme.ColorNamePrimary, theme.VariantDark) != view.Light.Primary || l.Size(theme.SizeNameCardRadius) != 6 {
+		t.Error("accent or radius")
+	}
+	for _, s := range []float32{gapSmall, gap, gapGroup, gapEdge} {
+		if int(s)%4 != 0 {
+			t.Errorf("%v is off the grid of 4", s)
+		}
+	}
+	test.AssertAllColorNamesDefined(t, l, "look")
+}
+
+func TestTextCutsAndWraps(t *testing.T) {
+	test.NewTempApp(t).Settings().SetTheme(newLook("light"))
+	x := newText("openrouter/qwen/qwen3-coder-480b", view.RoleText).clipped()
+	x.Resize(fyne.NewSize(80, 20))
+	if got := x.lines()[0]; !strings.HasSuffix(got, "…") || !x.cut() {
+		t.Errorf("%q", got)
+	}
+	x.Resize(fyne.NewSize(400, 20))
+	if x.cut() {
+		t.Error("it fits now")
+	}
+	w := newText("one two three four five six seven", view.RoleText).wrapped()
+	w.Resize(fyne.NewSize(80, 20))
+	low := w.MinSize().Height
+	for _, l := range w.lines() {
+		if w.measure(l).Width > 80 {
+			t.Errorf("%q is wider than its room", l)
+		}
+	}
+	if strings.Join(w.lines(), " ") != w.content {
+		t.Errorf("%q", w.lines())
+	}
+	w.Resize(fyne.NewSize(600, 20))
+	if w.MinSize().Height >= low {
+		t.Error("a wider text is lower")
+	}
+}
+
+func TestColumnsHideByPriority(t *testing.T) {
+	c := columns{gap: 10, edge: 5, list: []column{{width: 100, flex: 1}, {width: 50, priority: 1}, {width: 50, priority: 2}}}
+	for width, want := range map[float32][3]bool{300: {true, true, true}, 225: {true, true, false}, 160: {true, false, false}, 40: {true, false, false}} {
+		x, w := c.place(width)
+		if got := [3]bool{w[0] > 0, w[1] > 0, w[2] > 0}; got != want {
+			t.Errorf("%v: %v, want %v", width, got, want)
+		}
+		if width >= 160 && w[0]+x[0] > width {
+			t.Errorf("%v: the first column runs out", width)
+		}
+	}
+}
