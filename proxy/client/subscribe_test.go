@@ -100,14 +100,18 @@ func TestRestartOfTheServer(t *testing.T) {
 	if s := nextSnapshot(t, out, always); s.Version != "1" {
 		t.Fatalf("first snapshot %+v", s)
 	}
-	p.stop()
-	if s := nextSnapshot(t, out, isDown); s.Version != "1" {
-		t.Errorf("while down: %+v, want the last state with health down", s)
-	}
-	p = startProduct(t, p.addr)
-	p.fake.Change(func(s *control.Snapshot) { s.Version = "2" })
-	if s := nextSnapshot(t, out, func(s control.Snapshot) bool { return !isDown(s) }); s.Version != "2" {
-		t.Errorf("after the restart: %+v", s)
+	last := "1"
+	for _, version := range []string{"2", "3"} {
+		p.stop()
+		if s := nextSnapshot(t, out, isDown); s.Version != last {
+			t.Errorf("while down: %+v, want the last state with health down", s)
+		}
+		p = startProduct(t, p.addr)
+		p.fake.Change(func(s *control.Snapshot) { s.Version = version })
+		if s := nextSnapshot(t, out, func(s control.Snapshot) bool { return !isDown(s) && s.Version != "1.2.3" }); s.Version != version {
+			t.Errorf("after the restart: %+v", s)
+		}
+		last = version
 	}
 	p.fake.AddActivity(control.Activity{ID: 8})
 	for ev := range out {

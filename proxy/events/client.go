@@ -45,8 +45,6 @@ func (c *client) serve(ctx context.Context, r *http.Request) {
 	req.URL = &url.URL{Path: r.URL.Path, RawQuery: url.Values{"stream": {id}}.Encode()}
 	req.Header = r.Header.Clone()
 	req.Header.Del("Last-Event-ID")
-	// A read deadline of the surrounding server would end the stream.
-	_ = c.writer.rc.SetReadDeadline(time.Time{})
 
 	var pump sync.WaitGroup
 	pump.Go(func() { c.pump(ctx, id) })

@@ -184,6 +184,54 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
+// brokenWriter fails every write, as a transport does that does not end the
+// request's context by itself.
+type brokenWriter struct{ *httptest.ResponseRecorder }
+
+func (brokenWriter) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
+
+func TestFailedWriteEndsTheStream(t *testing.T) {
+	fake := facadetest.New()
+	h := New(fake, nil)
+	defer h.Close()
+	h.ServeHTTP(brokenWriter{httptest.NewRecorder()}, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil))
+	fake.WaitSubscribers(0)
+}
+
+func TestEventsOfAnEarlierSubscriptionAreDropped(t *testing.T) {
+	h := New(facadetest.New(), nil)
+	defer h.Close()
+	earlier, present := &subscription{}, &subscription{}
+	c := &client{queue: newQueue()}
+	h.sub, h.clients[c] = present, struct{}{}
+	h.broadcast(earlier, activityMessage(1))
+	h.broadcast(present, activityMessage(2))
+	delete(h.clients, c)
+	if got := drain(c.queue); len(got) != 1 || got[0].seq != 2 {
+		t.Errorf("got %v, want the second event alone", got)
+	}
+}
+
+// The snapshot with which a subscription begins is older than the one that the
+// client was sent first, and may come later.
+func TestOlderSnapshotIsNotSent(t *testing.T) {
+	b := newBench(t)
+	r := b.connect(t)
+	b.fake.WaitSubscribers(1)
+	m := snapshotMessage(1)
+	m.data = []byte(`{"type":"snapshot","snapshot":{"seq":1}}`)
+	b.h.mu.Lock()
+	sub := b.h.sub
+	b.h.mu.Unlock()
+	b.h.broadcast(sub, m)
+	for id := range int64(2) { // one may overtake what waits, two do not
+		b.fake.AddActivity(control.Activity{ID: id})
+		if ev := r.next(); ev.Activity == nil || ev.Activity.ID != id {
+			t.Errorf("got %+v, want the activity %d", ev, id)
+		}
+	}
+}
+
 // A client that stops reading fills its own socket, and nothing else: the
 // other one gets every event, and the stuck one is cut after the write timeout.
 func TestStuckClientIsCutAndDelaysNobody(t *testing.T) {
@@ -235,7 +283,7 @@ func TestStuckClientIsCutAndDelaysNobody(t *testing.T) {
 // events take no time at all.
 func TestStuckClientIsCutAfterTheWriteTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h, fake, line, stop := bubble()
+		h, fake, line, stop := bubble(0)
 		defer stop()
 		stuck := line.get(t)
 		defer stuck.Close()
@@ -264,7 +312,7 @@ func TestStuckClientIsCutAfterTheWriteTimeout(t *testing.T) {
 
 func TestCloseInterruptsAWriteThatIsUnderWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h, _, line, stop := bubble()
+		h, _, line, stop := bubble(0)
 		stuck := line.get(t)
 		defer stuck.Close()
 		synctest.Wait()
@@ -279,7 +327,7 @@ func TestCloseInterruptsAWriteThatIsUnderWay(t *testing.T) {
 
 func TestHeartbeatOnlyInSilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		_, fake, line, stop := bubble()
+		_, fake, line, stop := bubble(0)
 		defer stop()
 		r := newReader(t, line.get(t))
 		r.next()
@@ -302,11 +350,25 @@ func TestHeartbeatOnlyInSilence(t *testing.T) {
 	})
 }
 
+func TestTimeoutsOfTheServerDoNotEndTheStream(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, fake, line, stop := bubble(5 * time.Second)
+		defer stop()
+		r := newReader(t, line.get(t))
+		r.next()
+		advance(time.Minute / 3)
+		fake.AddActivity(control.Activity{ID: 1})
+		if got := r.nextActivity(); got != 1 {
+			t.Errorf("got %d after the timeouts, want 1", got)
+		}
+	})
+}
+
 // bubble serves a handler over pipes; stop ends everything.
-func bubble() (h *Handler, fake *facadetest.Fake, line *pipes, stop func()) {
+func bubble(timeout time.Duration) (h *Handler, fake *facadetest.Fake, line *pipes, stop func()) {
 	fake, line = facadetest.New(), newPipes()
 	h = New(fake, nil)
-	srv := &http.Server{Handler: h}
+	srv := &http.Server{Handler: h, ReadTimeout: timeout, WriteTimeout: timeout}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)

@@ -6,10 +6,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"reflect"
 	"strings"
 	"testing"
 
+	"breakwater/proxy/client/facadetest"
 	"breakwater/proxy/control"
 )
 
@@ -167,6 +171,21 @@ func TestErrorsOfTheFacade(t *testing.T) {
 				t.Errorf("logged: %v", logged)
 			}
 		})
+	}
+}
+
+func TestCallerWhoLeavesIsNoFailure(t *testing.T) {
+	logs := &logBuffer{}
+	h := New(Options{
+		Facade: facadetest.New(), Token: func() string { return testToken }, Log: slog.New(slog.NewTextHandler(logs, nil)),
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	req := httptest.NewRequestWithContext(ctx, http.MethodGet, "/api/state", nil)
+	req.Header.Set("Authorization", "Bearer "+testToken)
+	h.ServeHTTP(httptest.NewRecorder(), req)
+	if logs.String() != "" {
+		t.Errorf("logged %s", logs)
 	}
 }
 
