@@ -52,8 +52,8 @@ func TestKillLosesNothingPrinted(t *testing.T) {
 	}
 	dir := t.TempDir()
 	promised := map[string]bool{}
-	for round := range 12 {
-		setting := killAfter(t, self, dir, rand.IntN(60*round+1), promised)
+	for round := range 10 {
+		setting := killAfter(t, self, dir, rand.IntN(25*round+1), promised)
 		s, err := Open(t.Context(), testOptions(dir))
 		if err != nil {
 			t.Fatalf("round %d: %v", round, err)

@@ -116,3 +116,16 @@ func contentOf(t testing.TB, path string) string {
 	}
 	return string(b)
 }
+
+// waitFor waits for what another goroutine is about to do.
+func waitFor(t testing.TB, done func() bool) {
+	t.Helper()
+	deadline := time.After(30 * time.Second)
+	for tick := time.Tick(5 * time.Millisecond); !done(); {
+		select {
+		case <-tick:
+		case <-deadline:
+			t.Fatal("it never happened")
+		}
+	}
+}

@@ -24,7 +24,7 @@ func settle(t *testing.T, s *Store) {
 func TestLimitIsKeptWhileRowsCome(t *testing.T) {
 	s := open(t, t.TempDir())
 	s.SetActivityLimit(500)
-	for id := int64(1); id <= 3000; id++ {
+	for id := int64(1); id <= 1600; id++ {
 		s.AppendActivity(plainActivity(id))
 		if id%200 == 0 {
 			settle(t, s)
@@ -35,7 +35,7 @@ func TestLimitIsKeptWhileRowsCome(t *testing.T) {
 	}
 	settle(t, s)
 	got := activity(t, s, control.ActivityQuery{Limit: 500})
-	if len(got) != 500 || got[0].ID != 3000 || got[499].ID != 2501 {
+	if len(got) != 500 || got[0].ID != 1600 || got[499].ID != 1101 {
 		t.Errorf("%d rows, the newest %d", len(got), got[0].ID)
 	}
 }
@@ -44,7 +44,7 @@ func TestLimitIsKeptWhileRowsCome(t *testing.T) {
 // a higher limit go away in small steps, and the file becomes smaller.
 func TestLongLogIsCutInSteps(t *testing.T) {
 	s := open(t, t.TempDir())
-	const rows = 12_000
+	const rows = 5_000
 	s.SetActivityLimit(rows)
 	err := s.write.Exec(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)
 		INSERT INTO proxy_logs (id, timestamp, result, tried, trace) SELECT i, i, 'answered', '', printf('%.400c', 'x') FROM n`, rows).Error
@@ -71,7 +71,7 @@ func TestLongLogIsCutInSteps(t *testing.T) {
 
 func TestTrimStepIsSmall(t *testing.T) {
 	s := open(t, t.TempDir())
-	err := s.write.Exec(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5000)
+	err := s.write.Exec(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000)
 		INSERT INTO proxy_logs (id) SELECT i FROM n`).Error
 	if err != nil {
 		t.Fatal(err)
@@ -80,7 +80,7 @@ func TestTrimStepIsSmall(t *testing.T) {
 	if err != nil || !more {
 		t.Errorf("more %v, %v", more, err)
 	}
-	if n := count(t, s, "SELECT count(*) FROM proxy_logs"); n != 5000-trimRows {
+	if n := count(t, s, "SELECT count(*) FROM proxy_logs"); n != 3000-trimRows {
 		t.Errorf("%d rows", n)
 	}
 }

@@ -69,7 +69,7 @@ func OpenSecrets(ctx context.Context, dir string, o SecretsOptions) (control.Sec
 	case FileSecrets:
 		return secretsInFile(dir)
 	case KeychainSecrets:
-		k, err := openKeychain(ctx, dir)
+		k, err := openKeychain(ctx, dir, canStore)
 		if err != nil {
 			return nil, err
 		}
@@ -86,7 +86,7 @@ func OpenSecrets(ctx context.Context, dir string, o SecretsOptions) (control.Sec
 	case FileSecrets:
 		return secretsInFile(dir)
 	case KeychainSecrets:
-		k, err := openKeychain(ctx, dir)
+		k, err := openKeychain(ctx, dir, answers)
 		if err != nil {
 			return nil, fmt.Errorf("the secrets of %s are in the keychain (%s=%s would begin a file without them): %w", dir, SecretsEnv, FileSecrets, err)
 		}
@@ -98,7 +98,7 @@ func OpenSecrets(ctx context.Context, dir string, o SecretsOptions) (control.Sec
 // chooseSecrets decides at the first start and remembers it.
 func chooseSecrets(ctx context.Context, dir string, log *slog.Logger) (control.Secrets, error) {
 	var s control.Secrets
-	k, err := openKeychain(ctx, dir)
+	k, err := openKeychain(ctx, dir, canStore)
 	switch {
 	case err == nil:
 		s = k

@@ -25,8 +25,8 @@ type keychain struct {
 	prefix string
 }
 
-// openKeychain returns the keychain if it answers in time.
-func openKeychain(ctx context.Context, dir string) (*keychain, error) {
+// openKeychain returns the keychain if the probe of it ends well in time.
+func openKeychain(ctx context.Context, dir string, probe func(*keychain) error) (*keychain, error) {
 	if !keychainPossible() {
 		return nil, fmt.Errorf("%w: there is no session bus", ErrKeychain)
 	}
@@ -41,29 +41,40 @@ func openKeychain(ctx context.Context, dir string) (*keychain, error) {
 	k := &keychain{prefix: hex.EncodeToString(sum[:4]) + "/"}
 	ctx, cancel := context.WithTimeout(ctx, probeLimit)
 	defer cancel()
-	if err := k.probe(ctx); err != nil {
+	if err := within(ctx, func() error { return probe(k) }); err != nil {
 		return nil, err
 	}
 	return k, nil
 }
 
-// probe writes, reads and removes a value: a keychain that lists but does not
-// store would lose the first key.
-func (k *keychain) probe(ctx context.Context) error {
-	const name, value = "probe", "works"
-	return within(ctx, func() error {
-		if err := keyring.Set(keychainService, k.prefix+name, value); err != nil {
-			return err
-		}
-		got, err := keyring.Get(keychainService, k.prefix+name)
-		if err == nil && got != value {
-			err = errors.New("it does not return what was stored")
-		}
-		if err != nil {
-			return err
-		}
-		return keyring.Delete(keychainService, k.prefix+name)
-	})
+// probeName is the account that the probes use.
+const probeName = "probe"
+
+// canStore writes, reads and removes a value: a keychain that answers but does
+// not store would lose the first key.
+func canStore(k *keychain) error {
+	const value = "works"
+	if err := keyring.Set(keychainService, k.prefix+probeName, value); err != nil {
+		return err
+	}
+	got, err := keyring.Get(keychainService, k.prefix+probeName)
+	switch {
+	case errors.Is(err, keyring.ErrNotFound) || err == nil && got != value:
+		return errors.New("it does not return what was stored")
+	case err != nil:
+		return err
+	}
+	return keyring.Delete(keychainService, k.prefix+probeName)
+}
+
+// answers asks for a value that is not there: enough for a keychain that has
+// been in use, and quick.
+func answers(k *keychain) error {
+	_, err := keyring.Get(keychainService, k.prefix+probeName)
+	if errors.Is(err, keyring.ErrNotFound) {
+		return nil
+	}
+	return err
 }
 
 // within runs a call that knows no context and stops waiting for it when ctx

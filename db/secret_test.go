@@ -202,7 +202,7 @@ func TestSecretsFileIsPrivateAndUnreadable(t *testing.T) {
 		if runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
 			t.Errorf("%s has mode %v", e.Name(), info.Mode().Perm())
 		}
-		if text := contentOf(t, filepath.Join(dir, e.Name())); strings.Contains(text, "sk-very") || strings.Contains(text, "c1") {
+		if text := contentOf(t, filepath.Join(dir, e.Name())); strings.Contains(text, "sk-very") || strings.Contains(text, "connection") {
 			t.Errorf("%s can be read", e.Name())
 		}
 	}
