@@ -17,7 +17,7 @@ import (
 // exchange is one client request on its way to an answer.
 type exchange struct {
 	s      *Server
-	w      http.ResponseWriter
+	out    *output
 	r      *http.Request
 	rt     route
 	body   dialect.Body
@@ -28,9 +28,6 @@ type exchange struct {
 	failures []failure
 	// more tells that further targets follow the present one.
 	more bool
-	// sent is how many bytes of an answer the client got.
-	sent  int64
-	flush *http.ResponseController
 }
 
 // failure is an attempt that failed before the client saw anything of it.
@@ -126,10 +123,14 @@ func (x *exchange) try(a *resilience.Attempt, r *control.Route, model string) ve
 	if res.StatusCode >= 300 {
 		return t.refused(ctx, res)
 	}
-	if strings.HasPrefix(res.Header.Get("Content-Type"), "text/event-stream") {
+	if isEventStream(res) {
 		return t.stream(ctx, res)
 	}
 	return t.document(ctx, res)
+}
+
+func isEventStream(res *http.Response) bool {
+	return strings.HasPrefix(res.Header.Get("Content-Type"), "text/event-stream")
 }
 
 // authFor returns the header in which the connection's key travels: pasted
@@ -163,7 +164,7 @@ func (x *exchange) skip(r *control.Route, e resilience.Exclusion) {
 func (x *exchange) finish(status int, result string) {
 	a := &x.act
 	a.Status, a.Result = status, result
-	a.DurationMs, a.ResponseBytes = x.since(), x.sent
+	a.DurationMs, a.ResponseBytes = x.since(), x.out.bytes()
 	x.s.svc.Finished(*a)
 }
 

@@ -182,10 +182,13 @@ func (s *relay) brokenByUpstream(p []byte) verdict {
 // broken ends a stream that broke after output: never a clean end (ruling 44).
 func (s *relay) broken(o outcome.Outcome) verdict {
 	if !s.t.x.client.CutBrokenStream {
-		s.pass(append(s.block.close(), s.t.x.rt.dialect.ErrorEvent(dialect.Refusal{
+		end := append(s.block.close(), s.t.x.rt.dialect.ErrorEvent(dialect.Refusal{
 			Status: http.StatusBadGateway, Type: "api_error", Code: "upstream_stream_broken",
 			Message: "The stream from " + s.t.route.Record.Name + " broke off before the answer was complete. Please try again.",
-		})...))
+		})...)
+		if !s.pass(end) {
+			return ended
+		}
 	}
 	s.t.cut(o)
 	return ended
@@ -211,28 +214,22 @@ func (t *attempt) head(res *http.Response) {
 	if t.x.act.FirstOutputMs < 0 {
 		t.x.act.FirstOutputMs = t.x.since()
 	}
-	upstream.CopyAnswerHeader(t.x.w.Header(), res.Header)
-	t.x.w.WriteHeader(res.StatusCode)
+	t.x.out.head(res.StatusCode, func(h http.Header) {
+		upstream.CopyAnswerHeader(h, res.Header)
+		if isEventStream(res) {
+			streamHeader(h)
+		}
+	})
 }
 
 // write sends bytes to the client at once. It reports whether the client is
-// still there; one that does not read for too long is not (case P34).
+// still there.
 func (t *attempt) write(p []byte) bool {
-	x := t.x
-	if len(p) == 0 {
+	if t.x.out.write(p) {
 		return true
 	}
-	_ = x.flush.SetWriteDeadline(time.Now().Add(x.s.limits.Write)) // unsupported only in tests without a socket
-	n, err := x.w.Write(p)
-	x.sent += int64(n)
-	if err == nil {
-		err = x.flush.Flush()
-	}
-	if err != nil {
-		t.gone()
-		return false
-	}
-	return true
+	t.gone()
+	return false
 }
 
 // document relays an answer that is no stream. It is held until it is clear
@@ -249,6 +246,8 @@ func (t *attempt) document(ctx context.Context, res *http.Response) verdict {
 	}
 	first := bytes.TrimLeft(held, " \t\r\n")
 	switch {
+	case t.x.out.begun(): // the client reads a stream already
+		return t.fail(t.without(classify.NotAnAnswer), nil, nil)
 	case len(first) == 0:
 		return t.fail(t.without(classify.EarlyEOF), nil, nil)
 	case first[0] != '{' && first[0] != '[':

@@ -26,14 +26,20 @@ type refusal struct {
 
 // refuse answers with an error of our own, in the client's dialect.
 func (x *exchange) refuse(ref refusal) {
-	wait := ref.wait
-	if wait > 0 {
-		x.w.Header().Set("Retry-After", strconv.Itoa(x.retryAfter(wait)))
-	}
-	x.step(control.Step{Kind: control.StepRefused, Status: ref.Status, Reason: ref.Code, Until: untilStep(wait)}, nil)
-	x.reply(ref.Status, "application/json", x.rt.dialect.ErrorBody(ref.Refusal))
-	x.finish(ref.Status, "refused")
+	x.step(control.Step{Kind: control.StepRefused, Status: ref.Status, Reason: ref.Code, Until: untilStep(ref.wait)}, nil)
+	x.reply(ref.Status, "refused", x.rt.dialect.ErrorBody(ref.Refusal), ref.Refusal, func(h http.Header) {
+		h.Set("Content-Type", "application/json")
+		if ref.wait > 0 {
+			h.Set("Retry-After", strconv.Itoa(x.retryAfter(ref.wait)))
+		}
+		if ref.Code == codeBreakerOpen {
+			h.Set("X-Omniroute-Provider-Breaker", "open")
+		}
+	})
 }
+
+// codeBreakerOpen is the guide's code for a provider whose breaker is open.
+const codeBreakerOpen = "provider_circuit_open"
 
 func untilStep(wait time.Duration) *time.Time {
 	if wait <= 0 {
@@ -53,14 +59,25 @@ func (x *exchange) retryAfter(wait time.Duration) int {
 	return s
 }
 
-func (x *exchange) reply(status int, kind string, body []byte) {
-	h := x.w.Header()
-	h.Set("Content-Type", kind)
-	h.Set("Content-Length", strconv.Itoa(len(body)))
-	x.w.WriteHeader(status)
-	if n, err := x.w.Write(body); err == nil {
-		x.sent += int64(n)
+// reply ends the exchange with an error. A client that waits in a stream
+// already cannot be given a status any more: it gets the error as an event,
+// unless it would rather see a cut, and then the stream breaks off (rulings 44
+// and 45).
+func (x *exchange) reply(status int, result string, body []byte, ref dialect.Refusal, fill func(http.Header)) {
+	x.out.quiet()
+	if x.out.begun() {
+		if !x.client.CutBrokenStream {
+			x.out.write(x.rt.dialect.ErrorEvent(ref))
+		}
+		x.finish(status, result)
+		panic(http.ErrAbortHandler)
 	}
+	x.out.head(status, func(h http.Header) {
+		fill(h)
+		h.Set("Content-Length", strconv.Itoa(len(body)))
+	})
+	x.out.write(body)
+	x.finish(status, result)
 }
 
 // worthHandingOn returns an upstream's answer that tells the client more than
@@ -83,21 +100,21 @@ func (x *exchange) worthHandingOn() *failure {
 func (x *exchange) handOn(f failure) {
 	x.act.ConnectionID, x.act.ConnectionName, x.act.Provider = f.route.Record.ID, f.route.Record.Name, f.route.Provider.ID
 	x.act.FailedOver = len(x.failures) > 0
-	status := f.outcome.Status
-	body := f.body
-	if len(body) == 0 || f.header == nil {
-		body = x.rt.dialect.ErrorBody(dialect.Refusal{
-			Status: status, Type: dialect.TypeFor(status), Code: string(f.outcome.Reason),
-			Message: f.route.Record.Name + " refused the request with status " + strconv.Itoa(status) + ".",
-		})
-		x.reply(status, "application/json", body)
-		x.finish(status, "failed")
-		return
+	status, body, kind := f.outcome.Status, f.body, ""
+	ref := dialect.Refusal{
+		Status: status, Type: dialect.TypeFor(status), Code: string(f.outcome.Reason),
+		Message: f.route.Record.Name + " refused the request with status " + strconv.Itoa(status) + ".",
 	}
-	upstream.CopyAnswerHeader(x.w.Header(), f.header)
-	x.w.Header().Del("Content-Length")
-	x.reply(status, f.header.Get("Content-Type"), body)
-	x.finish(status, "failed")
+	if len(body) == 0 || f.header == nil {
+		body, kind = x.rt.dialect.ErrorBody(ref), "application/json"
+	}
+	x.reply(status, "failed", body, ref, func(h http.Header) {
+		if kind != "" {
+			h.Set("Content-Type", kind)
+			return
+		}
+		upstream.CopyAnswerHeader(h, f.header)
+	})
 }
 
 // noConnection refuses a request for which there is no connection at all, and
@@ -210,11 +227,10 @@ func (x *exchange) comeBack(plan resilience.Plan, wait time.Duration) dialect.Re
 			inWords(wait), end.UTC().Format("15:04:05 MST"))
 	}
 	if open := openBreaker(plan); open != "" && len(x.failures) == 0 {
-		ref.Code = "provider_circuit_open"
+		ref.Code = codeBreakerOpen
 		if !x.client.WaitStatus429 {
 			ref.Status, ref.Type = http.StatusServiceUnavailable, "api_error"
 		}
-		x.w.Header().Set("X-Omniroute-Provider-Breaker", "open")
 		ref.Extra["provider"], ref.Extra["retry_after"] = open, int(math.Ceil(wait.Seconds()))
 	}
 	return ref

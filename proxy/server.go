@@ -154,7 +154,8 @@ func (s *Server) plainError(w http.ResponseWriter, r *http.Request, status int, 
 // inference answers a request for a model.
 func (s *Server) inference(rt route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		x := &exchange{s: s, w: w, r: r, rt: rt, began: time.Now(), flush: http.NewResponseController(w)}
+		x := &exchange{s: s, out: newOutput(w, s.limits.Write), r: r, rt: rt, began: time.Now()}
+		defer x.out.close()
 		x.client = dialect.DefaultProfile()
 		if s.svc.Config().ClientProfile {
 			x.client = dialect.ProfileOf(r.Header.Get)
@@ -163,19 +164,19 @@ func (s *Server) inference(rt route) http.Handler {
 			At: x.began.Round(0), Method: r.Method, Path: r.URL.Path, Dialect: string(rt.dialect),
 			Client: string(x.client.Client), FirstOutputMs: -1,
 		}
-		// The deadline of a write must not outlive the answer: the connection
-		// is used again.
-		defer func() { _ = x.flush.SetWriteDeadline(time.Time{}) }()
-		if ref := x.admit(); ref != nil {
+		if ref := x.admit(w); ref != nil {
 			x.refuse(*ref)
 			return
+		}
+		if x.body.Stream {
+			x.out.hold(s.limits.held(x.client), s.limits.Heartbeat, x.client.SignOfLife)
 		}
 		x.run()
 	})
 }
 
 // admit checks the key and the pause and reads the body.
-func (x *exchange) admit() *refusal {
+func (x *exchange) admit(w http.ResponseWriter) *refusal {
 	s := x.s
 	if !s.keyAccepted(x.r) {
 		return &refusal{Refusal: dialect.Refusal{
@@ -183,7 +184,7 @@ func (x *exchange) admit() *refusal {
 			Message: "This Breakwater asks for a key. Send it as X-Breakwater-Key, or as the API key of the client.",
 		}}
 	}
-	body, ref := s.intake(x.w, x.r)
+	body, ref := s.intake(w, x.r)
 	x.body = body
 	x.act.Model, x.act.Stream, x.act.RequestBytes = body.Model, body.Stream, int64(len(body.Raw))
 	if ref != nil {

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"sync/atomic"
 	"time"
+
+	"breakwater/proxy/dialect"
 )
 
 // Limits are the waits that the proxy allows an upstream (stream sheet §6.1).
@@ -15,13 +17,25 @@ type Limits struct {
 	Stall     time.Duration // until the first output, re-armed by reasoning
 	Idle      time.Duration // between two events after it
 	Write     time.Duration // for a client that does not read (case P34)
+	Heartbeat time.Duration // between two signs of life to a client that waits
+	// Hold bounds how long any client waits for its headers; zero leaves it
+	// to the client's profile.
+	Hold time.Duration
+}
+
+// held is how long a client of this kind is left without headers (ruling 45).
+func (l Limits) held(p dialect.Profile) time.Duration {
+	if l.Hold > 0 {
+		return min(l.Hold, p.Hold)
+	}
+	return p.Hold
 }
 
 // DefaultLimits returns the guide's figures.
 func DefaultLimits() Limits {
 	return Limits{
 		Headers: 600 * time.Second, Readiness: 80 * time.Second, Stall: 300 * time.Second,
-		Idle: 600 * time.Second, Write: 60 * time.Second,
+		Idle: 600 * time.Second, Write: 60 * time.Second, Heartbeat: 15 * time.Second,
 	}
 }
 

@@ -33,16 +33,26 @@ type Profile struct {
 	CutBrokenStream bool
 	// Hold is how long response headers may be held back (ruling 45).
 	Hold time.Duration
+	// SignOfLife is what the client counts as life in a stream that has not
+	// begun: comments do for most, Claude Code knows pings, Codex resets its
+	// clock only at a data event.
+	SignOfLife []byte
 }
+
+var (
+	comment   = []byte(": waiting for an answer\n\n")
+	ping      = []byte("event: ping\ndata: {\"type\":\"ping\"}\n\n")
+	keepAlive = []byte("event: keepalive\ndata: {\"type\":\"keepalive\"}\n\n")
+)
 
 // profiles is the table of ruling 40; the order is that of detection.
 var profiles = map[Client]Profile{
-	ClaudeCode:   {ClaudeCode, 59 * time.Second, true, true, 240 * time.Second},
-	Codex:        {Codex, 59 * time.Second, true, false, 600 * time.Second},
-	OpenCode:     {OpenCode, 59 * time.Second, false, false, 240 * time.Second},
-	VendorSDK:    {VendorSDK, 59 * time.Second, false, false, 240 * time.Second},
-	Aider:        {Aider, 59 * time.Second, false, false, 240 * time.Second},
-	UnknownAgent: {UnknownAgent, 0, false, false, 15 * time.Second},
+	ClaudeCode:   {ClaudeCode, 59 * time.Second, true, true, 240 * time.Second, ping},
+	Codex:        {Codex, 59 * time.Second, true, false, 600 * time.Second, keepAlive},
+	OpenCode:     {OpenCode, 59 * time.Second, false, false, 240 * time.Second, comment},
+	VendorSDK:    {VendorSDK, 59 * time.Second, false, false, 240 * time.Second, comment},
+	Aider:        {Aider, 59 * time.Second, false, false, 240 * time.Second, comment},
+	UnknownAgent: {UnknownAgent, 0, false, false, 15 * time.Second, comment},
 }
 
 // ProfileOf recognises the client by its request headers; get returns a

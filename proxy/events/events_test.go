@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -239,9 +240,12 @@ func TestStuckClientIsCutAndDelaysNobody(t *testing.T) {
 	h := New(fake, nil)
 	h.writeTimeout = time.Second
 	closed := make(chan string, 10)
+	var conns atomic.Int32
 	srv := httptest.NewUnstartedServer(h)
 	srv.Config.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
-		_ = c.(*net.TCPConn).SetWriteBuffer(4096)
+		if conns.Add(1) == 1 { // the stuck one: its buffers fill soon
+			_ = c.(*net.TCPConn).SetWriteBuffer(4096)
+		}
 		return ctx
 	}
 	srv.Config.ConnState = func(c net.Conn, s http.ConnState) {
@@ -263,8 +267,8 @@ func TestStuckClientIsCutAndDelaysNobody(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := b.connect(t)
-	big := strings.Repeat("x", 64<<10)
-	for id := int64(1); id <= 200; id++ {
+	big := strings.Repeat("x", 32<<10)
+	for id := int64(1); id <= 150; id++ {
 		fake.AddActivity(control.Activity{ID: id, Model: big})
 		if got := r.nextActivity(); got != id {
 			t.Fatalf("healthy client got %d, want %d", got, id)
