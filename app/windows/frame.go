@@ -196,14 +196,14 @@ func (r *rail) apply() {
 // CreateRenderer draws ground, mark and items.
 func (r *rail) CreateRenderer() fyne.WidgetRenderer {
 	return &railRenderer{r: r, ground: canvas.NewRectangle(paint(colorRail)), edge: canvas.NewRectangle(paint(theme.ColorNameSeparator)),
-		mark: newGlyph("mark", theme.ColorNamePrimary, 26)}
+		mark: canvas.NewImageFromResource(appIcon(128))}
 }
 
 type railRenderer struct {
 	r      *rail
 	ground *canvas.Rectangle
 	edge   *canvas.Rectangle
-	mark   *glyph
+	mark   *canvas.Image
 }
 
 func (r *railRenderer) Layout(size fyne.Size) {
@@ -220,7 +220,7 @@ func (r *railRenderer) Layout(size fyne.Size) {
 	} else {
 		r.r.name.Show()
 		r.r.foot.Show()
-		r.mark.Move(fyne.NewPos(16, 18))
+		r.mark.Move(fyne.NewPos(15, 18))
 		r.r.name.Move(fyne.NewPos(50, 18))
 		r.r.name.Resize(fyne.NewSize(size.Width-58, 26))
 		r.r.foot.Move(fyne.NewPos(18, size.Height-32))

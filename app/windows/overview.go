@@ -84,7 +84,7 @@ func (p *overview) build() fyne.CanvasObject {
 	p.calm = newText("", view.RoleMuted).wrapped()
 	p.calmBox = container.New(inset{0, 8, 4, 8}, p.calm)
 	p.setup = newSetupCard(p.u)
-	breakers := flush(view.T("Breakers"), newCaption(view.T("one per provider")), container.New(stack{gapSmall}, p.brk.box, p.calmBox))
+	breakers := flush(view.T("Breakers"), newCaption(view.T("failures counted")), container.New(stack{gapSmall}, p.brk.box, p.calmBox))
 	all := newLink(view.T("All activity"), func() { p.u.goTo(pageActivity) })
 	p.content = scrolled(
 		p.notices,

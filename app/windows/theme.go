@@ -129,10 +129,7 @@ func groundOf(p view.Palette, name fyne.ThemeColorName) (color.NRGBA, bool) {
 	case colorScrim:
 		return p.Scrim, true
 	case theme.ColorNameShadow:
-		s := p.Scrim
-		// Menus only: they have no border. Cards and dialogs draw no shadow.
-		s.A += s.A / 2
-		return s, true
+		return p.Shadow, true // menus and scrolled edges only: cards and dialogs draw none
 	}
 	return color.NRGBA{}, false
 }

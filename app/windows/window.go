@@ -57,7 +57,7 @@ func Run(ctx context.Context, o Options) (err error) {
 	}()
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	a := app.NewWithID("app.breakwater.window")
+	a := app.NewWithID("io.breakwater.app")
 	u := newUI(ctx, a, o)
 	ended := make(chan struct{})
 	defer close(ended)
@@ -147,7 +147,7 @@ func newUI(ctx context.Context, a fyne.App, o Options) *ui {
 		title = "Breakwater"
 	}
 	u.win = a.NewWindow(title)
-	u.win.SetIcon(drawing("mark", "primary"))
+	u.win.SetIcon(appIcon(256))
 	u.win.SetPadded(false)
 	u.build(o.Page)
 	u.win.Resize(fyne.NewSize(1000, 680))

@@ -8,7 +8,8 @@ type Palette struct {
 	Text, Muted, Disabled                 color.NRGBA // texts
 	Primary, Success, Warning, Error      color.NRGBA // states and accent
 	OnPrimary, OnState                    color.NRGBA // texts on the above
-	Line, InputLine, Scroll, Scrim        color.NRGBA // lines and veils
+	Line, InputLine, Scroll               color.NRGBA // lines
+	Scrim, Shadow                         color.NRGBA // veils below dialogs and menus
 	Hover, Pressed, Selected, Soft        color.NRGBA // veils over a ground
 }
 
@@ -28,7 +29,7 @@ var Light = Palette{
 	Text: rgb(0x16212B), Muted: rgb(0x4A5866), Disabled: rgb(0x515D69),
 	Primary: rgb(0x0A5F95), Success: rgb(0x14693A), Warning: rgb(0x7D5000), Error: rgb(0xA8231C),
 	OnPrimary: rgb(0xFFFFFF), OnState: rgb(0xFFFFFF),
-	Line: rgb(0xDCE2E8), InputLine: rgb(0xB9C4CE), Scroll: veil(0x16212B, 0x50), Scrim: veil(0x16212B, 0x48),
+	Line: rgb(0xDCE2E8), InputLine: rgb(0xB9C4CE), Scroll: veil(0x16212B, 0x50), Scrim: veil(0x16212B, 0x48), Shadow: veil(0x16212B, 0x38),
 	Hover: veil(0x0A5F95, 0x0D), Pressed: veil(0x0A5F95, 0x22), Selected: veil(0x0A5F95, 0x1C), Soft: veil(0x0A5F95, 0x14),
 }
 
@@ -38,7 +39,7 @@ var Dark = Palette{
 	Text: rgb(0xE6ECF1), Muted: rgb(0xA6B4C1), Disabled: rgb(0x9DABB8),
 	Primary: rgb(0x63B6E8), Success: rgb(0x63C98F), Warning: rgb(0xE3B355), Error: rgb(0xFFA197),
 	OnPrimary: rgb(0x06202F), OnState: rgb(0x10161C),
-	Line: rgb(0x2A3641), InputLine: rgb(0x455462), Scroll: veil(0xE6ECF1, 0x50), Scrim: veil(0x05080B, 0x99),
+	Line: rgb(0x2A3641), InputLine: rgb(0x455462), Scroll: veil(0xE6ECF1, 0x50), Scrim: veil(0x05080B, 0x99), Shadow: veil(0x05080B, 0x70),
 	Hover: veil(0x63B6E8, 0x12), Pressed: veil(0x63B6E8, 0x2C), Selected: veil(0x63B6E8, 0x20), Soft: veil(0x63B6E8, 0x1C),
 }
 
