@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"breakwater/resilience/breaker"
+	"breakwater/resilience/classify"
 	"breakwater/resilience/cooldown"
 	"breakwater/resilience/lockout"
 	"breakwater/resilience/outcome"
@@ -27,6 +28,8 @@ type Connection struct {
 	// EgressShared marks a provider whose quota belongs to the outgoing
 	// address (guide §7): siblings behind the same address cool together.
 	EgressShared bool
+	// Rotation is providerSpecificData.rotationOverrides (sheet §3.7).
+	Rotation classify.Overrides
 }
 
 // Conn is the engine's handle of one connection; candidates carry it, so that
@@ -59,6 +62,8 @@ type connConfig struct {
 	removed bool
 	rules   cooldown.Rules
 	lock    lockout.Rules
+	profile settings.Profile
+	options *classify.Options
 }
 
 // seen is the part of the state that decisions read.

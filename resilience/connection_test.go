@@ -21,18 +21,18 @@ type answer struct {
 
 // classify turns an answer into the outcome the proxy would report.
 func (r *rig) classify(c *Conn, model string, in answer) outcome.Outcome {
-	cfg := c.Config()
-	s := r.Settings()
-	opt := &classify.Options{LockoutMax: time.Duration(s.ModelLockout.MaxCooldownMs) * time.Millisecond, CoolOnStall: s.StreamStallCooldown.Enabled}
-	if in.signal != "" {
-		opt.BannedSignals = []string{in.signal}
+	r.t.Helper()
+	input := r.Input(c, model)
+	input.Status, input.Header, input.Body = in.status, in.header, []byte(in.body)
+	if in.auth != "" {
+		input.Auth = in.auth
 	}
-	return classify.Response(classify.Input{
-		Status: in.status, Header: in.header, Body: []byte(in.body), Now: r.clock.Now(),
-		Provider: c.Provider(), Model: model, Profile: s.Profile(cfg.Profile), Auth: in.auth,
-		PerModelQuota: cfg.PerModelQuota, DisableCooling: cfg.DisableCooling, LocalURL: cfg.Profile == settings.Local,
-		Level: c.Level(), Rejections: r.Rejections(c, model), StreamBreaks: r.StreamBreaks(c, model), Options: opt,
-	})
+	if in.signal != "" {
+		opt := *input.Options
+		opt.BannedSignals = []string{in.signal}
+		input.Options = &opt
+	}
+	return classify.Response(input)
 }
 
 // mark is markAccountUnavailable: classify, then report.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"breakwater/resilience/breaker"
+	"breakwater/resilience/classify"
 	"breakwater/resilience/clock"
 	"breakwater/resilience/cooldown"
 	"breakwater/resilience/lockout"
@@ -34,6 +35,8 @@ type Engine struct {
 	rand  func() float64
 	cfg   atomic.Pointer[config]
 	out   outbox
+	// streak counts errors for rotation thresholds above one.
+	streak classify.Streak
 
 	mu        sync.RWMutex // registry only, never taken by Plan, Begin or Report
 	conns     map[string]*Conn
@@ -210,6 +213,8 @@ func (e *Engine) connConfig(c Connection) *connConfig {
 	ml := &s.ModelLockout
 	return &connConfig{
 		Connection: c,
+		profile:    profile,
+		options:    e.options(s, c),
 		rules: cooldown.Rules{
 			DisableCooling: c.DisableCooling,
 			Refreshed:      c.Profile == settings.OAuth && !c.Passthrough,

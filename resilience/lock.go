@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"breakwater/resilience/breaker"
+	"breakwater/resilience/classify"
 	"breakwater/resilience/clock"
 	"breakwater/resilience/lockout"
 	"breakwater/resilience/outcome"
@@ -44,11 +45,8 @@ func connectionAtLeast(s outcome.Scope) outcome.Scope {
 // quota and a rule that names its scope stay the connection's.
 func (a *Attempt) listed(o outcome.Outcome) bool {
 	ml := &a.e.cfg.Load().settings.ModelLockout
-	return ml.Enabled && ml.Lists(o.Status) && o.Reason != outcome.ReasonQuota && o.HintSource != sourceRule
+	return ml.Enabled && ml.Lists(o.Status) && o.Reason != outcome.ReasonQuota && o.RuleID == ""
 }
-
-// sourceRule is the HintSource of a cooldown that a rule names.
-const sourceRule = "rule"
 
 // failModel locks the model and leaves the connection active.
 func (c *Conn) failModel(a *Attempt, now time.Time, o outcome.Outcome) Effect {
@@ -92,11 +90,13 @@ func (c *Conn) lockModel(a *Attempt, now time.Time, o outcome.Outcome) bool {
 	}
 	rules := c.cfg.Load().lock
 	switch {
-	case o.UsedHint:
-		f.Exact, f.Verified = o.Cooldown, true // stated waits are not capped (ruling 10)
+	case o.UsedHint, o.HintSource == classify.SourceRule:
+		// Stated waits are not capped (ruling 10), nor is what an operator's rule
+		// says; the classifier has capped the built-in ones.
+		f.Exact, f.Verified = o.Cooldown, true
 	case o.QuotaResetHint > 0:
 		f.Exact, f.Verified = o.QuotaResetHint, o.Reason == outcome.ReasonNotFound
-	case o.HintSource == sourceRule, o.Cooldown > rules.Base:
+	case o.Cooldown > rules.Base:
 		f.Exact = o.Cooldown // known for this very failure, not a rung of the ladder
 	case o.Reason == outcome.ReasonNotFound:
 		f.Base = o.Cooldown
@@ -110,7 +110,7 @@ func (c *Conn) lockModel(a *Attempt, now time.Time, o outcome.Outcome) bool {
 // after its first output does only when it happens again and again.
 func (c *Conn) proves(now time.Time, model string, o outcome.Outcome) bool {
 	switch {
-	case o.HintSource == sourceRule:
+	case o.HintSource == classify.SourceRule:
 		return o.Cooldown > 0
 	case o.Reason == outcome.ReasonTruncated, o.Reason == outcome.ReasonEmptyAnswer:
 		return c.locks.Cut(now, model) && (o.Cooldown > 0 || o.Reason == outcome.ReasonTruncated)
@@ -250,26 +250,4 @@ func (e *Engine) ClearLockouts(provider, connection, model string) int {
 		}
 	}
 	return n
-}
-
-// Rejections returns how many request_rejected answers in a row the next one
-// would continue, for the classifier.
-func (e *Engine) Rejections(c *Conn, model string) int {
-	if !c.locked.Load() {
-		return 0
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.locks.Rejections(e.clock.Now(), model)
-}
-
-// StreamBreaks returns how many streams of the model broke within the last ten
-// minutes, for the classifier.
-func (e *Engine) StreamBreaks(c *Conn, model string) int {
-	if !c.locked.Load() {
-		return 0
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.locks.Cuts(e.clock.Now(), model)
 }

@@ -133,8 +133,7 @@ func TestModelLocks(t *testing.T) {
 		r := newRig(t)
 		c := r.conn("a", "gemini", perModel)
 		for i, want := range []int{0, 0, 1} {
-			in := classify.Input{Provider: "gemini", Model: "m1", PerModelQuota: true, Profile: r.Settings().Profile(settings.APIKey), StreamBreaks: r.StreamBreaks(c, "m1"), Now: r.clock.Now()}
-			r.try(c, "m1", classify.Transport(classify.Truncated, in))
+			r.try(c, "m1", classify.Transport(classify.Truncated, r.Input(c, "m1")))
 			if n := len(r.Lockouts()); n != want {
 				t.Fatalf("after %d breaks: %d locks", i+1, n)
 			}
@@ -160,7 +159,8 @@ func TestModelLocks(t *testing.T) {
 			{func(o *outcome.Outcome) { o.UsedHint, o.Cooldown = true, 3*time.Hour }, 3 * time.Hour},
 			{func(o *outcome.Outcome) { o.QuotaResetHint = 3 * time.Hour }, 30 * time.Minute},
 			{func(o *outcome.Outcome) { o.Cooldown = 6 * time.Hour }, 30 * time.Minute},
-			{func(o *outcome.Outcome) { o.HintSource, o.Cooldown = "rule", time.Minute }, time.Minute},
+			{func(o *outcome.Outcome) { o.HintSource, o.Cooldown = classify.SourceRule, time.Minute }, time.Minute},
+			{func(o *outcome.Outcome) { o.HintSource, o.Cooldown = classify.SourceRule, 3*time.Hour }, 3 * time.Hour},
 			{func(o *outcome.Outcome) { o.Cooldown = 3 * time.Second }, 2 * time.Minute}, // ruling 50: its base
 			{func(o *outcome.Outcome) {
 				o.Status, o.Reason, o.Cooldown = 404, outcome.ReasonNotFound, 5*time.Second
@@ -191,7 +191,7 @@ func TestModelLocks(t *testing.T) {
 			r.clock.Advance(want * time.Minute)
 		}
 		r.try(c, "m1", success())
-		if n := r.Rejections(c, "m1"); n != 0 {
+		if n := r.Input(c, "m1").Rejections; n != 0 {
 			t.Errorf("a success leaves %d", n)
 		}
 		if e := r.mark(c, "", in); e.Cooldown != 5*time.Minute || r.status(c).State != StateCooling {
@@ -396,5 +396,52 @@ func TestRoutesOfCombos(t *testing.T) {
 	a.Route(breaker.Route{Combo: true, NextSameProvider: true})
 	if e := a.Report(failure(503, 0)); e.Counted || a.Target().Model != "m1" {
 		t.Errorf("case 31: %+v", e)
+	}
+}
+
+func TestOperatorSettings(t *testing.T) {
+	r := newRig(t, func(s *settings.Settings) {
+		delay := int64(60)
+		s.ProviderQuotaOverrides = map[string]settings.QuotaOverride{"openai": {RateLimitCooldownSeconds: &delay}}
+		s.Rotation.RateLimitResetSeconds = 10
+		s.ErrorRules = map[string][]settings.ErrorRule{"glm": {
+			{Status: 503, Scope: "model", Reason: "model_capacity", CooldownMs: 7_200_000},
+			{Match: "busy", Scope: "provider", CooldownMs: 5_000},
+		}}
+		s.ErrorDefaults = map[string]settings.ErrorDefault{"kimi": {CooldownMs: 1_800_000, Scope: "connection"}}
+	})
+	rate := answer{status: 429, body: "rate limit"}
+	after := func(a answer, seconds string) answer {
+		a.header = map[string][]string{"Retry-After": {seconds}}
+		return a
+	}
+	for _, c := range []struct {
+		name, provider string
+		edit           func(*Connection)
+		in             answer
+		want           time.Duration
+	}{
+		{"case 128 a hint before everything", "openai", func(c *Connection) { c.Rotation.RateLimitResetSeconds = 20 }, after(rate, "120"), 2 * time.Minute},
+		{"case 128 the connection's delay", "openai", func(c *Connection) { c.Rotation.RateLimitResetSeconds = 20 }, rate, 20 * time.Second},
+		{"case 128 the provider's delay", "openai", func(*Connection) {}, rate, time.Minute},
+		{"case 128 the environment's delay", "groq", func(*Connection) {}, rate, 10 * time.Second},
+		{"a rule's scope is the model, its wait exact", "glm", func(*Connection) {}, answer{status: 503, body: "down"}, 2 * time.Hour},
+		{"a rule by text", "glm", func(*Connection) {}, answer{status: 429, body: "too busy"}, 5 * time.Second},
+		{"settings case 101 a stated reset beats the default", "kimi", func(*Connection) {}, after(answer{status: 503}, "7200"), 2 * time.Hour},
+		{"settings case 102 the default beats a short hint", "kimi", func(*Connection) {}, after(answer{status: 503}, "10"), 30 * time.Minute},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			conn := r.conn(c.name, c.provider, c.edit)
+			if e := r.mark(conn, "m1", c.in); e.Cooldown != c.want || conn.Level() != 0 {
+				t.Errorf("cooldown %s, level %d; want %s, 0", e.Cooldown, conn.Level(), c.want)
+			}
+		})
+	}
+	if l := r.Lockouts(); len(l) != 1 || l[0].Provider != "glm" {
+		t.Errorf("locks = %+v", l)
+	}
+	own := r.conn("own", "claude", oauth, func(c *Connection) { c.Passthrough = true })
+	if got := r.Input(own, "m").Auth; got != classify.AuthPassthrough {
+		t.Errorf("auth = %q", got)
 	}
 }

@@ -1,6 +1,10 @@
 package settings
 
-import "time"
+import (
+	"maps"
+	"slices"
+	"time"
+)
 
 // Settings is the whole tree of resilience settings (settings sheet §1.1). Its
 // JSON form is what is stored under the key "resilienceSettings"; ModelLockout
@@ -24,6 +28,10 @@ type Settings struct {
 
 	// ModelLockout is stored under its own key, "modelLockout".
 	ModelLockout ModelLockout `json:"-"`
+	// ErrorRules and ErrorDefaults are the operator's, by provider id, stored
+	// under "providerErrorRules" and "providerErrorDefaults".
+	ErrorRules    map[string][]ErrorRule  `json:"-"`
+	ErrorDefaults map[string]ErrorDefault `json:"-"`
 	// Fixed holds the figures that only the environment can change.
 	Fixed Fixed `json:"-"`
 	// Rotation holds the process-wide rotation switches (environment only).
@@ -190,6 +198,10 @@ func (s Settings) Clone() Settings {
 		overrides[provider] = QuotaOverride{clonePtr(o.RPM), clonePtr(o.Concurrency), clonePtr(o.ProviderConcurrency), clonePtr(o.RateLimitCooldownSeconds)}
 	}
 	s.ProviderQuotaOverrides = overrides
+	s.ErrorRules, s.ErrorDefaults = maps.Clone(s.ErrorRules), maps.Clone(s.ErrorDefaults)
+	for provider, rules := range s.ErrorRules {
+		s.ErrorRules[provider] = slices.Clone(rules)
+	}
 	s.ModelLockout.ErrorCodes = append([]int(nil), s.ModelLockout.ErrorCodes...)
 	return s
 }

@@ -1,0 +1,67 @@
+package resilience
+
+import (
+	"time"
+
+	"breakwater/resilience/classify"
+	"breakwater/resilience/outcome"
+	"breakwater/resilience/settings"
+)
+
+// Input returns what the classifier must know of a connection and the settings
+// in force; the caller adds the answer (status, headers, body), the location
+// of the present, if daily quotas follow one, and how the credential works.
+func (e *Engine) Input(c *Conn, model string) classify.Input {
+	cfg := c.cfg.Load()
+	in := classify.Input{
+		Now: e.clock.Now(), Provider: cfg.Provider, Model: model, Connection: c.id,
+		Profile: cfg.profile, Level: c.Level(), Options: cfg.options,
+		PerModelQuota: cfg.PerModelQuota, DisableCooling: cfg.DisableCooling, LocalURL: cfg.Profile == settings.Local,
+	}
+	if cfg.Passthrough {
+		in.Auth = classify.AuthPassthrough
+	}
+	if c.locked.Load() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		in.Rejections = c.locks.Rejections(in.Now, model)
+		in.StreamBreaks = c.locks.Cuts(in.Now, model)
+	}
+	return in
+}
+
+// options is the operator's part of a verdict about one connection.
+func (e *Engine) options(s *settings.Settings, c Connection) *classify.Options {
+	o := classify.Options{
+		Streak:      &e.streak,
+		LockoutMax:  time.Duration(s.ModelLockout.MaxCooldownMs) * time.Millisecond,
+		CoolOnStall: s.StreamStallCooldown.Enabled,
+	}
+	if d := s.ProviderQuotaOverrides[c.Provider].RateLimitCooldownSeconds; d != nil {
+		o.ProviderDelay = time.Duration(*d) * time.Second
+	}
+	for _, r := range s.ErrorRules[c.Provider] {
+		o.Rules = append(o.Rules, classify.Rule{
+			Status: r.Status, Match: r.Match, Scope: ruleScope(r.Scope), Reason: outcome.Reason(r.Reason),
+			Cooldown: time.Duration(r.CooldownMs) * time.Millisecond,
+		})
+	}
+	if d, ok := s.ErrorDefaults[c.Provider]; ok {
+		o.Default = &classify.Default{
+			Cooldown: time.Duration(d.CooldownMs) * time.Millisecond, Scope: ruleScope(d.Scope), Reason: outcome.Reason(d.Reason),
+		}
+	}
+	o = c.Rotation.Apply(o, s.Rotation)
+	return &o
+}
+
+func ruleScope(name string) outcome.Scope {
+	switch name {
+	case "model":
+		return outcome.ScopeModel
+	case "provider":
+		return outcome.ScopeProvider
+	default:
+		return outcome.ScopeConnection
+	}
+}
