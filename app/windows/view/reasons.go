@@ -1,57 +1,83 @@
 package view
 
-import "breakwater/proxy/control"
+import (
+	"sync/atomic"
 
-// reasons holds the words for the guide's reasons and for the engine's skips.
-var reasons = map[string]string{
-	"rate_limit_exceeded":               "rate limited",
-	"quota_exhausted":                   "quota used up",
-	"model_capacity":                    "model at capacity",
-	"server_error":                      "server error",
-	"auth_error":                        "credential refused",
-	"not_found":                         "not found",
-	"service_not_running":               "server is not running",
-	"concurrency_limited":               "too many requests at once",
-	"request_rejected":                  "request rejected",
-	"invalid_previous_response_binding": "belongs to another account",
-	"executor_contract_violation":       "answer broke the protocol",
-	"provider_model_unsupported":        "model is not offered",
-	"stream_content_stall":              "stream stalled",
-	"stream_truncated":                  "stream was cut short",
-	"empty_answer":                      "empty answer",
-	"network_error":                     "network error",
-	"client_disconnected":               "client went away",
-	"local_timeout":                     "took too long",
-	"local_error":                       "error on this machine",
-	"request_invalid":                   "request is not valid",
-	"fingerprint_rejection":             "client refused by the provider",
-	"off":                               "switched off",
-	"tried":                             "failed already for this request",
-	"cooling":                           "cooling",
-	"model_locked":                      "model locked",
-	"breaker_open":                      "breaker open",
-	"probing":                           "a probe is out",
-	"provider_cooldown":                 "provider cooling",
-	"banned":                            "account banned",
-	"expired":                           "credential expired",
-	"credits_exhausted":                 "no credit left",
-	"upstream_rate_limited":             "rate limited",
-	"upstream_auth_error":               "credential refused",
-	"upstream_unavailable":              "provider unavailable",
-	"upstream_error":                    "upstream error",
-	"account_deactivated":               "account deactivated",
-	"token_expired":                     "token expired",
-	"all_targets_cooling_down":          "everything is cooling down",
-	"all_connections_cooling_down":      "everything is cooling down",
-	"no_connection_available":           "no connection is available",
-	"upstream_stream_broken":            "stream from the provider broke",
-	"invalid_body":                      "request body could not be read",
-	"body_too_large":                    "request body is too large",
-	"unknown_encoding":                  "request body is encoded in an unknown way",
-	"AUTH_002":                          "key of Breakwater missing or wrong",
-	"provider_circuit_open":             "breaker open",
-	"no_connection":                     "no connection speaks this dialect",
-	"paused":                            "Breakwater is paused",
+	"breakwater/app/i18n"
+	"breakwater/proxy/control"
+)
+
+// spoken are the reasons in the language of the last call.
+var spoken atomic.Pointer[vocabulary]
+
+type vocabulary struct {
+	lang  string
+	words map[string]string
+}
+
+// reasons returns the words for the guide's reasons, for the engine's skips
+// and for our own refusals, made anew when the language changes.
+func reasons() map[string]string {
+	lang := i18n.Lang()
+	if v := spoken.Load(); v != nil && v.lang == lang {
+		return v.words
+	}
+	v := &vocabulary{lang: lang, words: reasonWords()}
+	spoken.Store(v)
+	return v.words
+}
+
+func reasonWords() map[string]string {
+	return map[string]string{
+		"rate_limit_exceeded":               T("rate limited"),
+		"quota_exhausted":                   T("quota used up"),
+		"model_capacity":                    T("model at capacity"),
+		"server_error":                      T("server error"),
+		"auth_error":                        T("credential refused"),
+		"not_found":                         T("not found"),
+		"service_not_running":               T("server is not running"),
+		"concurrency_limited":               T("too many requests at once"),
+		"request_rejected":                  T("request rejected"),
+		"invalid_previous_response_binding": T("belongs to another account"),
+		"executor_contract_violation":       T("answer broke the protocol"),
+		"provider_model_unsupported":        T("model is not offered"),
+		"stream_content_stall":              T("stream stalled"),
+		"stream_truncated":                  T("stream was cut short"),
+		"empty_answer":                      T("empty answer"),
+		"network_error":                     T("network error"),
+		"client_disconnected":               T("client went away"),
+		"local_timeout":                     T("took too long"),
+		"local_error":                       T("error on this machine"),
+		"request_invalid":                   T("request is not valid"),
+		"fingerprint_rejection":             T("client refused by the provider"),
+		"off":                               T("switched off"),
+		"tried":                             T("failed already for this request"),
+		"cooling":                           T("cooling"),
+		"model_locked":                      T("model locked"),
+		"breaker_open":                      T("breaker open"),
+		"probing":                           T("a probe is out"),
+		"provider_cooldown":                 T("provider cooling"),
+		"banned":                            T("account banned"),
+		"expired":                           T("credential expired"),
+		"credits_exhausted":                 T("no credit left"),
+		"upstream_rate_limited":             T("rate limited"),
+		"upstream_auth_error":               T("credential refused"),
+		"upstream_unavailable":              T("provider unavailable"),
+		"upstream_error":                    T("upstream error"),
+		"account_deactivated":               T("account deactivated"),
+		"token_expired":                     T("token expired"),
+		"all_targets_cooling_down":          T("everything is cooling down"),
+		"all_connections_cooling_down":      T("everything is cooling down"),
+		"no_connection_available":           T("no connection is available"),
+		"upstream_stream_broken":            T("stream from the provider broke"),
+		"invalid_body":                      T("request body could not be read"),
+		"body_too_large":                    T("request body is too large"),
+		"unknown_encoding":                  T("request body is encoded in an unknown way"),
+		"AUTH_002":                          T("key of Breakwater missing or wrong"),
+		"provider_circuit_open":             T("breaker open"),
+		"no_connection":                     T("no connection speaks this dialect"),
+		"paused":                            T("Breakwater is paused"),
+	}
 }
 
 // Reason returns a reason in words; a word it does not know is shown with
@@ -60,8 +86,8 @@ func Reason(code string) string {
 	if code == "" || code == "unknown" {
 		return ""
 	}
-	if w, ok := reasons[code]; ok {
-		return T(w)
+	if w, ok := reasons()[code]; ok {
+		return w
 	}
 	out := []byte(code)
 	for i, b := range out {
