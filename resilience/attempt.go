@@ -113,6 +113,9 @@ func (a *Attempt) Report(o outcome.Outcome) Effect {
 		return Effect{}
 	}
 	now := a.e.clock.Now()
+	if a.target.Conn.cfg.Load().removed {
+		o = outcome.Outcome{} // nobody is left to remember it
+	}
 	if a.test {
 		a.reportTest(now, o)
 		a.e.out.flush()

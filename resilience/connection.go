@@ -106,6 +106,16 @@ func (c *Conn) Level() int { return c.seen.Load().level }
 // Config returns the connection's configuration.
 func (c *Conn) Config() Connection { return c.cfg.Load().Connection }
 
+// warm ends a cooldown that the user no longer wants.
+func (c *Conn) warm(e *Engine) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := e.clock.Now()
+	if from := c.state.Status; !c.state.Cooling(now).IsZero() && c.state.Clear(false) {
+		c.cleared(e, now, from, "disable_cooling")
+	}
+}
+
 // publish makes the state visible to planning. The caller holds c.mu.
 func (c *Conn) publish() {
 	c.seen.Store(&seen{

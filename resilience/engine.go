@@ -25,14 +25,12 @@ type Config struct {
 	Settings settings.Settings
 	Store    Store        // may be nil
 	OnChange func(Change) // may be nil; called in order, without any lock held
-	Rand     func() float64
 }
 
 // Engine holds the resilience state of all connections and decides by it. It
 // is safe for concurrent use.
 type Engine struct {
 	clock clock.Clock
-	rand  func() float64
 	cfg   atomic.Pointer[config]
 	out   outbox
 	// streak counts errors for rotation thresholds above one.
@@ -52,7 +50,7 @@ type config struct {
 
 // New returns an engine that knows no connection yet.
 func New(c Config) *Engine {
-	e := &Engine{clock: c.Clock, rand: c.Rand, conns: map[string]*Conn{}, providers: map[string]*provider{}}
+	e := &Engine{clock: c.Clock, conns: map[string]*Conn{}, providers: map[string]*provider{}}
 	e.out.store, e.out.onChange = c.Store, c.OnChange
 	e.cfg.Store(newConfig(c.Settings))
 	return e
@@ -108,6 +106,9 @@ func (e *Engine) Upsert(c Connection) *Conn {
 		old.provider.profile = c.Profile
 		e.configure(old.provider)
 		old.cfg.Store(e.connConfig(c))
+		if c.DisableCooling {
+			old.warm(e)
+		}
 		return old
 	}
 	if old != nil {
@@ -240,6 +241,9 @@ func (e *Engine) Restore(conns []ConnectionState, breakers []BreakerState) {
 		if c := e.conns[r.ID]; c != nil {
 			c.mu.Lock()
 			c.state = restored(now, r)
+			if c.cfg.Load().DisableCooling {
+				c.state.Clear(false)
+			}
 			c.version++
 			c.publish()
 			c.mu.Unlock()

@@ -176,7 +176,7 @@ func TestRegistry(t *testing.T) {
 		r := newRig(t)
 		c := r.conn("a", "one")
 		r.try(c, "m1", failure(429, time.Hour))
-		if r.conn("a", "one", disableCooling) != c || r.status(c).State != StateCooling {
+		if r.conn("a", "one", perModel) != c || r.status(c).State != StateCooling {
 			t.Error("an edit lost the state")
 		}
 		moved := r.conn("a", "two")
@@ -253,4 +253,30 @@ func TestSettingsApplyAtOnce(t *testing.T) {
 	if left := r.breakerState().RetryAfter; left != 24*time.Second {
 		t.Errorf("without hints %s are left", left)
 	}
+}
+
+func TestEditsWhileCooling(t *testing.T) {
+	t.Run("disableCooling ends a cooldown at once", func(t *testing.T) {
+		r := newRig(t)
+		c := r.conn("a", "openai")
+		r.try(c, "m1", failure(429, time.Hour))
+		r.conn("a", "openai", disableCooling)
+		if why, _ := r.excluded(c, "m1"); why != "" || !r.saved["a"].RateLimitedUntil.IsZero() {
+			t.Errorf("%q, stored %+v", why, r.saved["a"])
+		}
+		r.Restore([]ConnectionState{{ID: "a", TestStatus: "unavailable", RateLimitedUntil: t0.Add(time.Hour)}}, nil)
+		if why, _ := r.excluded(c, "m1"); why != "" {
+			t.Errorf("restored: %q", why)
+		}
+	})
+	t.Run("an attempt that outlives its connection leaves no trace", func(t *testing.T) {
+		r := newRig(t)
+		c := r.conn("a", "openai")
+		a, _ := r.Begin(Target{c, "m1"})
+		test := r.BeginTest(Target{c, "m1"})
+		r.Remove("a")
+		if e := a.Report(failure(503, time.Hour)); e != (Effect{}) || test.Report(failure(503, 0)) != (Effect{}) || r.writes != 0 {
+			t.Errorf("effect %+v, %d writes", e, r.writes)
+		}
+	})
 }

@@ -1,6 +1,7 @@
 package resilience
 
 import (
+	"strings"
 	"time"
 
 	"breakwater/resilience/classify"
@@ -37,22 +38,32 @@ func (e *Engine) options(s *settings.Settings, c Connection) *classify.Options {
 		LockoutMax:  time.Duration(s.ModelLockout.MaxCooldownMs) * time.Millisecond,
 		CoolOnStall: s.StreamStallCooldown.Enabled,
 	}
-	if d := s.ProviderQuotaOverrides[c.Provider].RateLimitCooldownSeconds; d != nil {
+	if d := ofProvider(s.ProviderQuotaOverrides, c.Provider).RateLimitCooldownSeconds; d != nil {
 		o.ProviderDelay = time.Duration(*d) * time.Second
 	}
-	for _, r := range s.ErrorRules[c.Provider] {
+	for _, r := range ofProvider(s.ErrorRules, c.Provider) {
 		o.Rules = append(o.Rules, classify.Rule{
 			Status: r.Status, Match: r.Match, Scope: ruleScope(r.Scope), Reason: outcome.Reason(r.Reason),
 			Cooldown: time.Duration(r.CooldownMs) * time.Millisecond,
 		})
 	}
-	if d, ok := s.ErrorDefaults[c.Provider]; ok {
+	if d := ofProvider(s.ErrorDefaults, c.Provider); d.CooldownMs > 0 {
 		o.Default = &classify.Default{
 			Cooldown: time.Duration(d.CooldownMs) * time.Millisecond, Scope: ruleScope(d.Scope), Reason: outcome.Reason(d.Reason),
 		}
 	}
 	o = c.Rotation.Apply(o, s.Rotation)
 	return &o
+}
+
+// ofProvider looks up what an operator declared for a provider: by its whole
+// id, or for user-defined ones ("custom:host") by the part before the colon.
+func ofProvider[V any](m map[string]V, id string) V {
+	if v, ok := m[id]; ok {
+		return v
+	}
+	general, _, _ := strings.Cut(id, ":")
+	return m[general]
 }
 
 func ruleScope(name string) outcome.Scope {

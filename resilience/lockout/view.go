@@ -41,8 +41,3 @@ func (v *View) Until(now time.Time, model string) (until time.Time, stepped bool
 	}
 	return time.Time{}, false
 }
-
-// Any reports whether any lock still holds.
-func (v *View) Any(now time.Time) bool {
-	return v != nil && v.locks[0].Until.After(now)
-}

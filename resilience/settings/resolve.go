@@ -139,7 +139,7 @@ func (l leaf) read(s *Settings, v any) []Correction {
 			return []Correction{{l.path, show(before), l.show(s)}}
 		}
 	case l.flag != nil:
-		*l.flag(s) = v.(bool)
+		*l.flag(s) = Boolean(v, *l.flag(s))
 	case l.tri != nil:
 		on := v.(bool)
 		*l.tri(s) = &on
