@@ -21,7 +21,6 @@ import (
 	"breakwater/proxy/control"
 	"breakwater/proxy/simulator"
 	"breakwater/resilience/clock"
-	"breakwater/resilience/settings"
 )
 
 // Exit codes besides 0 and 1.
@@ -159,7 +158,7 @@ func product(ctx context.Context, o options, log *slog.Logger, instance *proxy.I
 	url := "http://" + listeners[0].Addr().String()
 	parts := proxy.Parts{
 		Store: store, Secrets: secrets, Token: token, Endpoint: url, Version: build.Version,
-		Log: log, Settings: settings.Defaults(), Limits: proxy.DefaultLimits(), Quit: stop,
+		Log: log, Env: os.Getenv, Limits: proxy.DefaultLimits(), Quit: stop,
 	}
 	var panel *simulator.Panel
 	if o.demo {
@@ -177,9 +176,6 @@ func product(ctx context.Context, o options, log *slog.Logger, instance *proxy.I
 		return err
 	}
 	defer p.Close()
-	for _, n := range store.Notices() {
-		p.Service.AddNotice(n)
-	}
 	if panel != nil {
 		if err := panel.Seed(ctx, p.Service); err != nil {
 			return err

@@ -22,7 +22,7 @@ type Parts struct {
 	Endpoint string // where clients reach the proxy
 	Version  string
 	Log      *slog.Logger
-	Settings settings.Settings
+	Env      settings.Lookup // seeds the resilience settings
 	Limits   Limits
 	// Clock is the core's time, Real converts it to real time; nil is the
 	// system's clock.
@@ -50,7 +50,7 @@ func Assemble(ctx context.Context, p Parts) (*Product, error) {
 	up := upstream.New()
 	svc, err := control.New(ctx, control.Config{
 		Store: p.Store, Secrets: p.Secrets, Log: p.Log, Version: p.Version, Endpoint: p.Endpoint,
-		Clock: p.Clock, Real: p.Real, Settings: p.Settings, Tester: Check(up), Panel: p.Panel, Quit: p.Quit,
+		Clock: p.Clock, Real: p.Real, Env: p.Env, Tester: Check(up), Panel: p.Panel, Quit: p.Quit,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("start the service: %w", err)
@@ -58,6 +58,8 @@ func Assemble(ctx context.Context, p Parts) (*Product, error) {
 	stream := events.New(svc, p.Log)
 	api := rest.New(rest.Options{Facade: svc, Events: stream, Token: func() string { return p.Token }, Log: p.Log})
 	server := New(Options{Service: svc, Upstream: up, API: api, Token: p.Token, Log: p.Log, Limits: p.Limits})
+	// Event streams have no end of their own to wait for.
+	server.http.RegisterOnShutdown(stream.Close)
 	return &Product{Service: svc, Server: server, events: stream, up: up}, nil
 }
 

@@ -11,31 +11,14 @@ import (
 	"strings"
 	"syscall"
 
-	"breakwater/proxy/catalog"
 	"breakwater/resilience/classify"
 	"breakwater/resilience/outcome"
-	"breakwater/resilience/settings"
 )
 
 // input is what the classifier must know of this attempt.
 func (t *attempt) input(status int, header http.Header, body []byte) classify.Input {
-	cfg := t.route.Conn.Config()
-	engine := t.x.s.svc.Engine()
-	in := classify.Input{
-		Status: status, Header: header, Body: body, Now: t.x.s.svc.Now(),
-		Provider: t.route.Provider.ID, Model: t.model, Connection: t.route.Record.ID,
-		Profile:       engine.Settings().Profile(cfg.Profile),
-		PerModelQuota: cfg.PerModelQuota, DisableCooling: cfg.DisableCooling,
-		LocalURL: cfg.Profile == settings.Local, Level: t.route.Conn.Level(),
-	}
-	switch t.route.Credential() {
-	case catalog.PassthroughCredential:
-		in.Auth = classify.AuthPassthrough
-	case catalog.TokenCredential:
-		in.Auth = classify.AuthOAuth
-	case catalog.NoCredential:
-		in.Auth = classify.AuthNone
-	}
+	in := t.x.s.svc.Judge(t.route, t.model)
+	in.Status, in.Header, in.Body = status, header, body
 	return in
 }
 

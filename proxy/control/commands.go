@@ -53,7 +53,7 @@ func (s *Service) AddConnection(ctx context.Context, in ConnectionInput) (Connec
 		return Connection{}, fmt.Errorf("store the connection: %w", err)
 	}
 	r := newRoute(rec, p, key)
-	r.Conn = s.engine.Upsert(r.engineConnection())
+	r.Conn = s.engine.Upsert(r.engineConnection(s))
 	s.setRoutes(append(slices.Clone(routes), r))
 	return s.view(r), nil
 }
@@ -110,7 +110,7 @@ func (s *Service) EditConnection(ctx context.Context, id string, patch Connectio
 	}
 	r := newRoute(rec, old.Provider, key)
 	r.Use = old.Use
-	r.Conn = s.engine.Upsert(r.engineConnection())
+	r.Conn = s.engine.Upsert(r.engineConnection(s))
 	routes := slices.Clone(s.Routes())
 	routes[slices.Index(routes, old)] = r
 	s.setRoutes(routes)

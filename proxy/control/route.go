@@ -203,17 +203,16 @@ func baseModel(model string) string {
 }
 
 // engineConnection is what the engine must know of a route.
-func (r *Route) engineConnection() resilience.Connection {
+func (r *Route) engineConnection(s *Service) resilience.Connection {
 	profile := r.Provider.Profile
-	if r.Record.BaseURL == "" && profile == "" {
-		profile = settings.APIKey
-	}
 	if r.Provider.ID == "custom" && isLocalURL(r.Record.BaseURL) {
 		profile = settings.Local
 	}
 	return resilience.Connection{
 		ID: r.Record.ID, Provider: r.breakerName(), Profile: profile, Active: r.Record.Active,
 		DisableCooling: r.Record.DisableCooling, PerModelQuota: r.Provider.PerModelQuota,
+		Passthrough:  r.Credential() == catalog.PassthroughCredential,
+		EgressShared: s.sharedEgress(r.Provider.ID),
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"breakwater/proxy/catalog"
 	"breakwater/resilience"
+	"breakwater/resilience/classify"
 	"breakwater/resilience/clock"
 	"breakwater/resilience/settings"
 )
@@ -30,8 +31,9 @@ type Config struct {
 	// means that they are the same.
 	Clock clock.Clock
 	Real  func(time.Time) time.Time
-	// Settings are the resilience settings in force.
-	Settings settings.Settings
+	// Env looks up an environment variable; it seeds the resilience settings.
+	// Nil knows none.
+	Env settings.Lookup
 	// Tester asks a provider whether a connection's credential works.
 	Tester func(ctx context.Context, r *Route) TestResult
 	// Panel is the demo's fault panel, nil outside the demo.
@@ -56,11 +58,12 @@ type Service struct {
 	routes   atomic.Pointer[[]*Route] // in routing order
 	byID     atomic.Pointer[map[string]*Route]
 	settings atomic.Pointer[Settings]
+	policy   atomic.Pointer[policy]
+	egress   []string // providers whose quota belongs to the outgoing address
 	paused   atomic.Bool
 	desktop  atomic.Bool
 	activity atomic.Int64 // the newest id
 	seq      atomic.Uint64
-	notices  []Notice
 
 	edit sync.Mutex // one command changes connections or settings at a time
 
@@ -82,8 +85,9 @@ func New(ctx context.Context, cfg Config) (*Service, error) {
 		stateDirty: make(chan struct{}, 1), useDirty: make(chan struct{}, 1), stop: make(chan struct{}),
 	}
 	s.engine = resilience.New(resilience.Config{
-		Clock: cfg.Clock, Settings: cfg.Settings, Store: cfg.Store, OnChange: s.changed,
+		Clock: cfg.Clock, Settings: settings.Seeded(s.env), Store: cfg.Store, OnChange: s.changed,
 	})
+	s.egress = classify.EgressProviders(s.env("OMNIROUTE_EGRESS_IP_LOCK_PROVIDERS"))
 	if err := s.load(ctx); err != nil {
 		return nil, err
 	}
@@ -103,14 +107,6 @@ func (s *Service) Engine() *resilience.Engine { return s.engine }
 // SetDesktop tells whether a tray is attached that can show windows.
 func (s *Service) SetDesktop(on bool) { s.desktop.Store(on) }
 
-// AddNotice adds a lasting remark to every later snapshot.
-func (s *Service) AddNotice(n Notice) {
-	s.edit.Lock()
-	s.notices = append(s.notices, n)
-	s.edit.Unlock()
-	s.markState()
-}
-
 func (s *Service) load(ctx context.Context) error {
 	set := DefaultSettings()
 	raw, ok, err := s.cfg.Store.Setting(ctx, appSettings)
@@ -129,6 +125,9 @@ func (s *Service) load(ctx context.Context) error {
 		return fmt.Errorf("load activity: %w", err)
 	}
 	s.activity.Store(newest)
+	if err := s.loadPolicy(ctx); err != nil {
+		return err
+	}
 	return s.loadConnections(ctx)
 }
 
@@ -154,7 +153,7 @@ func (s *Service) loadConnections(ctx context.Context) error {
 			return fmt.Errorf("read the credential of connection %q: %w", rec.Name, err)
 		}
 		r := newRoute(rec, p, key)
-		r.Conn = s.engine.Upsert(r.engineConnection())
+		r.Conn = s.engine.Upsert(r.engineConnection(s))
 		if !rec.LastUsedAt.IsZero() {
 			r.Use.LastUsed.Store(rec.LastUsedAt.UnixMilli())
 		}

@@ -25,9 +25,7 @@ func (s *Service) snapshot() Snapshot {
 		Paused: s.paused.Load(), Demo: s.cfg.Panel != nil,
 		Connections: []Connection{}, Breakers: s.breakers(),
 	}
-	s.edit.Lock()
-	snap.Notices = append(snap.Notices, s.notices...)
-	s.edit.Unlock()
+	snap.Notices = s.cfg.Store.Notices()
 	for _, r := range s.Routes() {
 		snap.Connections = append(snap.Connections, s.view(r))
 	}

@@ -56,6 +56,10 @@ type Store interface {
 	MaxActivityID(ctx context.Context) (int64, error)
 	// SetActivityLimit sets how many rows are kept.
 	SetActivityLimit(n int)
+
+	// Notices tells what is wrong with the storage at present: damage, rows
+	// that could not be written.
+	Notices() []Notice
 }
 
 // Secrets keeps the credentials: in the keychain of the system, or in an

@@ -21,7 +21,6 @@ import (
 	"breakwater/proxy/control"
 	"breakwater/proxy/simulator"
 	"breakwater/resilience/clock"
-	"breakwater/resilience/settings"
 )
 
 // T0 is when every scenario begins: a Wednesday.
@@ -86,7 +85,7 @@ func (k *Kit) start() {
 	k.URL, k.Token, k.Store = "http://"+listeners[0].Addr().String(), token, store
 	p, err := proxy.Assemble(ctx, proxy.Parts{
 		Store: store, Secrets: secrets, Token: token, Endpoint: k.URL, Version: "test", Log: log,
-		Settings: settings.Defaults(), Limits: k.Limits, Clock: k.Clock, Real: k.real, Quit: cancel,
+		Limits: k.Limits, Clock: k.Clock, Real: k.real, Quit: cancel,
 	})
 	k.must(err)
 	k.Product = p

@@ -1,0 +1,229 @@
+package control
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"breakwater/proxy/catalog"
+	"breakwater/resilience/classify"
+	"breakwater/resilience/settings"
+)
+
+// Keys under which the guide stores what failures are judged by.
+const (
+	keyResilience    = "resilienceSettings"
+	keyLockout       = "modelLockout"
+	keyErrorRules    = "providerErrorRules"
+	keyErrorDefaults = "providerErrorDefaults"
+	keyAffinity      = "sessionAffinityTtlMs"
+)
+
+// policy is what failures are judged by, in the form in which it is stored and
+// in the form in which it is used.
+type policy struct {
+	stored, lockout []byte // JSON, nil when nothing is stored
+	rules           map[string][]settings.ErrorRule
+	defaults        map[string]settings.ErrorDefault
+	affinityMs      int64
+}
+
+// Resilience is the tree of resilience settings with where each value comes
+// from (ruling 52).
+type Resilience struct {
+	settings.Settings
+	Origins map[string]settings.Origin `json:"origins"`
+}
+
+// Guide holds the guide's further settings, which PATCH /api/settings changes.
+type Guide struct {
+	ModelLockout          settings.ModelLockout            `json:"modelLockout"`
+	ProviderErrorRules    map[string][]settings.ErrorRule  `json:"providerErrorRules"`
+	ProviderErrorDefaults map[string]settings.ErrorDefault `json:"providerErrorDefaults"`
+	SessionAffinityTTLMs  int64                            `json:"sessionAffinityTtlMs"`
+}
+
+// GuidePatch changes them; nil fields stay as they are.
+type GuidePatch struct {
+	ModelLockout          json.RawMessage `json:"modelLockout,omitempty"`
+	ProviderErrorRules    json.RawMessage `json:"providerErrorRules,omitempty"`
+	ProviderErrorDefaults json.RawMessage `json:"providerErrorDefaults,omitempty"`
+	SessionAffinityTTLMs  *int64          `json:"sessionAffinityTtlMs,omitempty"`
+}
+
+// env looks a variable up in the environment the service was given.
+func (s *Service) env(name string) string {
+	if s.cfg.Env == nil {
+		return ""
+	}
+	return s.cfg.Env(name)
+}
+
+// loadPolicy reads what is stored and puts it in force.
+func (s *Service) loadPolicy(ctx context.Context) error {
+	p := &policy{}
+	for key, take := range map[string]func([]byte){
+		keyResilience:    func(raw []byte) { p.stored = raw },
+		keyLockout:       func(raw []byte) { p.lockout = raw },
+		keyErrorRules:    func(raw []byte) { p.rules = settings.LoadErrorRules(raw) },
+		keyErrorDefaults: func(raw []byte) { p.defaults = settings.LoadErrorDefaults(raw) },
+		keyAffinity: func(raw []byte) {
+			var v any
+			if json.Unmarshal(raw, &v) == nil {
+				p.affinityMs, _ = settings.ParseAffinityTTL(v) // what does not parse is off
+			}
+		},
+	} {
+		raw, ok, err := s.cfg.Store.Setting(ctx, key)
+		if err != nil {
+			return fmt.Errorf("load %s: %w", key, err)
+		}
+		if ok {
+			take(raw)
+		}
+	}
+	s.usePolicy(p)
+	return nil
+}
+
+// usePolicy makes a policy take effect, without a restart.
+func (s *Service) usePolicy(p *policy) {
+	set, corrected := settings.Resolve(p.stored, p.lockout, s.env)
+	for _, c := range corrected {
+		s.cfg.Log.Warn("a stored setting is out of bounds", "field", c.Field, "stored", c.From, "used", c.To)
+	}
+	set.ErrorRules, set.ErrorDefaults = p.rules, p.defaults
+	s.policy.Store(p)
+	s.engine.SetSettings(set)
+	s.markState()
+}
+
+// Resilience returns the resilience settings in force.
+func (s *Service) Resilience(context.Context) (Resilience, error) {
+	p := s.policy.Load()
+	return Resilience{Settings: s.engine.Settings(), Origins: settings.Origins(p.stored, s.env)}, nil
+}
+
+// EditResilience applies a strict partial patch (PATCH /api/resilience): null
+// removes a stored value. Nothing is changed when any part of it is refused.
+func (s *Service) EditResilience(ctx context.Context, patch json.RawMessage) (Resilience, error) {
+	s.edit.Lock()
+	defer s.edit.Unlock()
+	next := *s.policy.Load()
+	stored, err := settings.Patch(next.stored, patch)
+	if err != nil {
+		return Resilience{}, refused(err)
+	}
+	if err := s.cfg.Store.SaveSetting(ctx, keyResilience, stored); err != nil {
+		return Resilience{}, fmt.Errorf("store the settings: %w", err)
+	}
+	next.stored = stored
+	s.usePolicy(&next)
+	return s.Resilience(ctx)
+}
+
+// refused turns a refused patch into the facade's error.
+func refused(err error) error {
+	var p *settings.PatchError
+	if !errors.As(err, &p) {
+		return err
+	}
+	bad := &InvalidError{}
+	for _, f := range p.Fields {
+		bad.Fields = append(bad.Fields, FieldError(f))
+	}
+	return bad
+}
+
+// Guide returns the guide's further settings.
+func (s *Service) Guide(context.Context) (Guide, error) {
+	p := s.policy.Load()
+	g := Guide{
+		ModelLockout: s.engine.Settings().ModelLockout, ProviderErrorRules: p.rules,
+		ProviderErrorDefaults: p.defaults, SessionAffinityTTLMs: p.affinityMs,
+	}
+	if g.ProviderErrorRules == nil {
+		g.ProviderErrorRules = map[string][]settings.ErrorRule{}
+	}
+	if g.ProviderErrorDefaults == nil {
+		g.ProviderErrorDefaults = map[string]settings.ErrorDefault{}
+	}
+	return g, nil
+}
+
+// EditGuide changes the fields that the patch holds, all or none.
+func (s *Service) EditGuide(ctx context.Context, patch GuidePatch) (Guide, error) {
+	s.edit.Lock()
+	defer s.edit.Unlock()
+	next := *s.policy.Load()
+	writes := map[string]any{}
+	var err error
+	if patch.ModelLockout != nil {
+		if next.lockout, err = settings.PatchLockout(next.lockout, patch.ModelLockout); err != nil {
+			return Guide{}, refused(err)
+		}
+		writes[keyLockout] = json.RawMessage(next.lockout)
+	}
+	if patch.ProviderErrorRules != nil {
+		if next.rules, err = settings.ParseErrorRules(patch.ProviderErrorRules); err != nil {
+			return Guide{}, refused(err)
+		}
+		writes[keyErrorRules] = next.rules
+	}
+	if patch.ProviderErrorDefaults != nil {
+		if next.defaults, err = settings.ParseErrorDefaults(patch.ProviderErrorDefaults); err != nil {
+			return Guide{}, refused(err)
+		}
+		writes[keyErrorDefaults] = next.defaults
+	}
+	if patch.SessionAffinityTTLMs != nil {
+		if next.affinityMs, err = settings.ParseAffinityTTL(float64(*patch.SessionAffinityTTLMs)); err != nil {
+			return Guide{}, refused(err)
+		}
+		writes[keyAffinity] = next.affinityMs
+	}
+	for key, value := range writes {
+		raw, err := json.Marshal(value)
+		if err != nil {
+			return Guide{}, fmt.Errorf("store %s: %w", key, err)
+		}
+		if err := s.cfg.Store.SaveSetting(ctx, key, raw); err != nil {
+			return Guide{}, fmt.Errorf("store %s: %w", key, err)
+		}
+	}
+	s.usePolicy(&next)
+	return s.Guide(ctx)
+}
+
+// Judge returns what the classifier must know of a connection; status, headers
+// and body of the answer are the caller's to add.
+func (s *Service) Judge(r *Route, model string) classify.Input {
+	in := s.engine.Input(r.Conn, model)
+	in.Auth = authOf(r.Credential())
+	return in
+}
+
+func authOf(c catalog.CredentialKind) classify.Auth {
+	switch c {
+	case catalog.PassthroughCredential:
+		return classify.AuthPassthrough
+	case catalog.TokenCredential:
+		return classify.AuthOAuth
+	case catalog.NoCredential:
+		return classify.AuthNone
+	}
+	return classify.AuthByProfile
+}
+
+// sharedEgress reports whether the provider's quota belongs to the outgoing
+// address (guide §7).
+func (s *Service) sharedEgress(provider string) bool {
+	for _, p := range s.egress {
+		if p == cmp.Or(provider, "-") {
+			return true
+		}
+	}
+	return false
+}
