@@ -37,7 +37,7 @@ func Run(ctx context.Context, o Options) error {
 	}
 	ctx, stop := context.WithCancel(ctx)
 	d := &desk{facade: o.Facade, log: o.Log, updates: make(chan control.Snapshot, 1)}
-	d.center = notify.NewCenter(notify.New(name, id), d.wanted(ctx), time.Local, o.Log)
+	d.center = notify.NewCenter(notify.New(name, id, func() { d.open(ctx, "") }), d.wanted(ctx), time.Local, o.Log)
 	d.window = newWindow(o, d.center.Say)
 	d.speak(ctx)
 

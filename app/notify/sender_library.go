@@ -14,9 +14,9 @@ import (
 // other; the system stacks them under the program's name.
 type librarySender struct{}
 
-// New returns the desktop's sender. app is the name that the user sees; id is
-// used on Linux only.
-func New(app, _ string) Sender {
+// New returns the desktop's sender. app is the name that the user sees; the
+// desktop entry and the clicks are for Linux only.
+func New(app, _ string, _ func()) Sender {
 	beeep.AppName = app
 	return librarySender{}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/godbus/dbus/v5"
 
+	"breakwater/app/i18n"
 	"breakwater/assets"
 )
 
@@ -21,10 +22,14 @@ const (
 	byServer = int32(-1)
 )
 
+// defaultAction is the specification's name for a click on the message itself.
+const defaultAction = "default"
+
 // dbusSender speaks the Desktop Notifications specification. The connection is
 // made with the first message, so a program that has nothing to say has none.
 type dbusSender struct {
 	app, id string
+	clicked func()
 
 	mu     sync.Mutex
 	conn   *dbus.Conn
@@ -34,9 +39,10 @@ type dbusSender struct {
 }
 
 // New returns the desktop's sender. app is the name that the user sees, id the
-// desktop entry's name without its suffix.
-func New(app, id string) Sender {
-	return &dbusSender{app: app, id: id, ids: map[string]uint32{}}
+// desktop entry's name without its suffix. clicked is called when the user
+// clicks a message, where the desktop tells.
+func New(app, id string, clicked func()) Sender {
+	return &dbusSender{app: app, id: id, clicked: clicked, ids: map[string]uint32{}}
 }
 
 // Send shows m; it replaces an earlier message of the same key.
@@ -60,15 +66,13 @@ func (s *dbusSender) Send(m Message) error {
 	}
 	var id uint32
 	err := s.conn.Object(busName, busPath).Call(busName+".Notify", 0,
-		s.app, s.ids[m.Key], "", m.Title, body, []string{}, hints, byServer).Store(&id)
+		s.app, s.ids[m.Key], "", m.Title, body, []string{defaultAction, i18n.T("Open Breakwater")}, hints, byServer).Store(&id)
 	if err != nil {
 		_ = s.conn.Close()
 		s.conn = nil // the next message begins anew: the bus or the server may be back
 		return fmt.Errorf("desktop notification: %w", err)
 	}
-	if m.Key != "" {
-		s.ids[m.Key] = id
-	}
+	s.ids[m.Key] = id
 	return nil
 }
 
@@ -87,12 +91,48 @@ func (s *dbusSender) connect() error {
 		_ = conn.Close()
 		return fmt.Errorf("no notification server answers: %w", err)
 	}
+	if err := s.listen(conn); err != nil {
+		_ = conn.Close()
+		return err
+	}
 	s.conn, s.markup = conn, slices.Contains(caps, "body-markup")
 	clear(s.ids) // ids belong to one server
 	if s.icon == nil {
 		s.icon = pixels(assets.AppIcon(64))
 	}
 	return nil
+}
+
+// listen has clicks on our messages reported until the connection closes.
+func (s *dbusSender) listen(conn *dbus.Conn) error {
+	err := conn.AddMatchSignal(dbus.WithMatchInterface(busName), dbus.WithMatchMember("ActionInvoked"))
+	if err != nil {
+		return fmt.Errorf("listen for clicks on notifications: %w", err)
+	}
+	signals := make(chan *dbus.Signal, 8)
+	conn.Signal(signals)
+	go func() {
+		for signal := range signals {
+			var id uint32
+			var action string
+			if dbus.Store(signal.Body, &id, &action) == nil && action == defaultAction && s.sent(id) {
+				s.clicked()
+			}
+		}
+	}()
+	return nil
+}
+
+// sent reports whether a message is ours: the signal goes to every program.
+func (s *dbusSender) sent(id uint32) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, ours := range s.ids {
+		if ours == id {
+			return true
+		}
+	}
+	return false
 }
 
 // Close leaves the bus.

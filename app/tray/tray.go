@@ -31,6 +31,8 @@ type Options struct {
 // once per process: on Windows and macOS it is the native event loop. Where
 // the desktop has no tray it says so once in the log and waits for one.
 func Run(ctx context.Context, o Options) {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
 	s := newDesktop(o.Title)
 	p := painter{surface: s, loc: o.Location}
 	systray.SetTitle(o.Title) // before the start: on Linux it is the item's id, too
@@ -57,5 +59,6 @@ func Run(ctx context.Context, o Options) {
 		p.start()
 		close(started)
 	}, nil)
+	stop() // the system may have ended the loop: a session that closes on Windows
 	<-stopped
 }

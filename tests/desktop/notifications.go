@@ -25,6 +25,7 @@ type Notification struct {
 // Notifications is a notification server that shows nothing and remembers all.
 type Notifications struct {
 	d    *Desktop
+	conn *dbus.Conn
 	mu   sync.Mutex
 	seen []Notification
 }
@@ -32,8 +33,8 @@ type Notifications struct {
 // Notifications makes this desktop one with notifications.
 func (d *Desktop) Notifications() *Notifications {
 	d.t.Helper()
-	n := &Notifications{d: d}
 	conn := d.Connect()
+	n := &Notifications{d: d, conn: conn}
 	if err := conn.Export(notifyServer{n}, notifyPath, notifyName); err != nil {
 		d.t.Fatal(err)
 	}
@@ -62,6 +63,17 @@ func (n *Notifications) Wait(nth int) Notification {
 	n.d.Eventually("a notification", func() bool { return len(n.All()) >= nth })
 	return n.All()[nth-1]
 }
+
+// Click tells every program that the notification with this id was clicked.
+func (n *Notifications) Click(id uint32) {
+	n.d.t.Helper()
+	if err := n.conn.Emit(notifyPath, notifyName+".ActionInvoked", id, "default"); err != nil {
+		n.d.t.Fatal(err)
+	}
+}
+
+// Stop gives the name up, as a server that crashes does.
+func (n *Notifications) Stop() { _ = n.conn.Close() }
 
 // notifyServer has the methods that the bus may call, and no others.
 type notifyServer struct{ n *Notifications }

@@ -38,8 +38,9 @@ func TestTrayShowsAndTogglesConnections(t *testing.T) {
 	icon := panel.Icon()
 	r.tell(order{Snapshot: three()})
 	icon.UntilText("3 of 3 connections serving")
-	if icon.Title() != "Breakwater" || !strings.Contains(icon.Tooltip(), "3 of 3 connections serving") {
-		t.Errorf("title %q, tooltip %q", icon.Title(), icon.Tooltip())
+	d.Eventually("a tooltip", func() bool { return icon.Tooltip() == "Breakwater · 3 of 3 connections serving" })
+	if icon.Title() != "Breakwater" {
+		t.Errorf("title %q", icon.Title())
 	}
 	want := `(3 of 3 connections serving)
 ---
@@ -158,6 +159,8 @@ func TestOneNotificationForWhatBelongsTogether(t *testing.T) {
 		t.Errorf("app %q timeout %d hints %d", n.App, n.Timeout, len(n.Hints))
 	}
 	r.tell(order{Alert: open})
+	notes.Click(1)
+	r.windowPid(d, 1)
 	d.Settle(func() int { return len(notes.All()) })
 	if all := notes.All(); len(all) != 1 {
 		t.Errorf("%d notifications in the first seconds: %+v", len(all), all)
