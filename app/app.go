@@ -148,7 +148,7 @@ func (d *desk) speak(ctx context.Context) {
 	}
 	lang := s.Language
 	if lang == "" {
-		lang = systemLanguage()
+		lang = i18n.Preferred()
 	}
 	if lang == d.language {
 		return

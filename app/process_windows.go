@@ -4,13 +4,14 @@ import (
 	"os"
 	"os/exec"
 	"syscall"
-
-	"golang.org/x/sys/windows"
 )
+
+// createNoWindow is CREATE_NO_WINDOW of the Windows API.
+const createNoWindow = 0x08000000
 
 // hideConsole keeps a console program from flashing up its window.
 func hideConsole(cmd *exec.Cmd) {
-	cmd.SysProcAttr = &syscall.SysProcAttr{HideWindow: true, CreationFlags: windows.CREATE_NO_WINDOW}
+	cmd.SysProcAttr = &syscall.SysProcAttr{HideWindow: true, CreationFlags: createNoWindow}
 }
 
 // terminate ends a process; Windows has no way to ask it first.
