@@ -67,7 +67,7 @@ func (p *activity) build() fyne.CanvasObject {
 		{title: view.T("Client"), width: 74, flex: 1, priority: 2},
 		{title: view.T("Model"), width: 98, flex: 2, priority: 1},
 		{title: view.T("Answered by"), width: 104, flex: 2},
-		{title: view.T("Status"), width: 50},
+		{title: view.T("Status"), width: 54},
 		{title: view.T("Took"), width: 48, right: true, priority: 3},
 	}}
 	p.list = widget.NewList(func() int { return len(p.rows) }, func() fyne.CanvasObject {

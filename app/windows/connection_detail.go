@@ -127,7 +127,7 @@ func (v *verdictLine) hide() { v.box.Hide() }
 type factsLayout struct{}
 
 const (
-	factLabel  float32 = 96
+	factLabel  float32 = 108
 	factHeight float32 = 22
 )
 

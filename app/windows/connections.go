@@ -102,9 +102,9 @@ func (p *connections) fill(i widget.ListItemID, o fyne.CanvasObject) {
 	}
 	name, state := r.cells[2].(*pair), r.cells[3].(*pair)
 	name.top.(*text).show(v.Name, role)
-	name.below.set(v.Provider + " · " + v.Dialects)
+	name.setBelow(v.Provider + " · " + v.Dialects)
 	state.top.(*badge).show(v.Badge)
-	state.below.set(v.LastError)
+	state.setBelow(v.LastError)
 	r.cells[4].(*text).set(v.Served)
 	r.cells[5].(*text).set(v.LastUsed)
 	r.tips[2], r.tips[3], r.tips[5] = v.Provider+" · "+v.Dialects, v.StateTip(), v.UsedTip

@@ -20,6 +20,7 @@ type demo struct {
 	u     *ui
 	state control.Demo
 	known bool
+	seq   uint64 // of the snapshot for which state was asked
 
 	speed  *segments
 	cards  *fyne.Container
@@ -49,6 +50,7 @@ func (p *demo) build() fyne.CanvasObject {
 	forward := newButton(view.T("Advance 1 minute"), func() { p.edit(control.DemoPatch{AdvanceMs: 60_000}) })
 	p.curl = newCopyLine(p.u, view.T("Copy the line"))
 	p.curl.wraps()
+	p.seq = p.u.snap.Seq
 	p.load()
 	return scrolled(
 		p.cards,
@@ -79,6 +81,10 @@ func (p *demo) take(d control.Demo) {
 
 func (p *demo) apply() {
 	p.curl.set(view.TestLine(p.u.snap))
+	if p.seq != p.u.snap.Seq { // somebody else may have changed a fault
+		p.seq = p.u.snap.Seq
+		p.load()
+	}
 	if !p.known {
 		return
 	}

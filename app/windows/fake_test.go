@@ -14,17 +14,18 @@ import (
 
 // fake is a facade with made-up state that notes what is asked of it.
 type fake struct {
-	mu        sync.Mutex
-	snap      control.Snapshot
-	rows      []control.Activity
-	settings  control.Settings
-	demo      control.Demo
-	refuse    error // returned by the next change
-	result    control.TestResult
-	calls     []string
-	added     []control.ConnectionInput
-	patches   []control.ConnectionPatch
-	listeners []chan control.Event
+	control.Facade // what no page asks for yet
+	mu             sync.Mutex
+	snap           control.Snapshot
+	rows           []control.Activity
+	settings       control.Settings
+	demo           control.Demo
+	refuse         error // returned by the next change
+	result         control.TestResult
+	calls          []string
+	added          []control.ConnectionInput
+	patches        []control.ConnectionPatch
+	listeners      []chan control.Event
 }
 
 var _ control.Facade = (*fake)(nil)
@@ -180,8 +181,6 @@ func (f *fake) ClearCooldown(_ context.Context, id string) error {
 	return f.refused()
 }
 
-func (f *fake) ResetBreakers(context.Context) (int, error) { return 0, nil }
-
 func (f *fake) SetPaused(_ context.Context, paused bool) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -233,9 +232,6 @@ func (f *fake) EditSettings(_ context.Context, p control.SettingsPatch) (control
 	f.note("settings")
 	return f.settings, nil
 }
-
-func (f *fake) ShowWindow(context.Context, string) error { return nil }
-func (f *fake) Quit(context.Context) error               { return nil }
 
 func (f *fake) Demo(context.Context) (control.Demo, error) {
 	f.mu.Lock()

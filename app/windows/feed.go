@@ -73,6 +73,13 @@ const activityKept = 2000
 
 // take makes s the present state.
 func (u *ui) take(s control.Snapshot) {
+	if unreachable(s) {
+		if len(s.Connections) > 0 && !u.known {
+			u.snap, u.known = s, true
+		}
+		u.lose()
+		return
+	}
 	back := !u.lost.IsZero()
 	demo := u.snap.Demo != s.Demo
 	u.snap, u.known, u.lost = s, true, time.Time{}
@@ -86,6 +93,10 @@ func (u *ui) take(s control.Snapshot) {
 		u.soon()
 	}
 }
+
+// unreachable tells that the client behind the facade lost its server: it then
+// repeats the last snapshot, marked as down although nobody paused it.
+func unreachable(s control.Snapshot) bool { return s.Health == control.HealthDown && !s.Paused }
 
 // startPage keeps the page over a rebuild; before that, the one asked for.
 func (u *ui) startPage() string {

@@ -310,6 +310,15 @@ func newPair(top fyne.CanvasObject, shift float32) *pair {
 	return p
 }
 
+// setBelow shows a caption; without one the first line sits in the middle.
+func (p *pair) setBelow(s string) {
+	turn := (s == "") != (p.below.content == "")
+	p.below.set(s)
+	if turn {
+		p.Refresh()
+	}
+}
+
 // CreateRenderer draws both lines.
 func (p *pair) CreateRenderer() fyne.WidgetRenderer { return &pairRenderer{p} }
 

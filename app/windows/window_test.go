@@ -143,6 +143,13 @@ func TestLostParentShowsABannerUntilItIsBack(t *testing.T) {
 	b.wantShown("Breakwater is not answering. What you see is from 12:00:00")
 	b.sync()
 	b.wantHidden("Breakwater is not answering")
+	down := b.fake.snap
+	down.Health = control.HealthDown
+	b.take(down)
+	b.wantShown("Breakwater is not answering. What you see is from 12:00:01", "cooling, 4 min 04 s")
+	down.Paused = true
+	b.take(down)
+	b.wantHidden("Breakwater is not answering")
 }
 
 func TestFollowComesBackAfterABreak(t *testing.T) {

@@ -2,6 +2,7 @@ package view
 
 import (
 	"time"
+	"unicode"
 
 	"breakwater/proxy/control"
 )
@@ -27,9 +28,9 @@ func Trace(a control.Activity, now time.Time) []Line {
 }
 
 func asked(a control.Activity, now time.Time) Line {
-	title := Tf("%s asked for %s", Client(a.Client), a.Model)
+	title := capital(Tf("%s asked for %s", Client(a.Client), a.Model))
 	if a.Model == "" {
-		title = Tf("%s called %s", Client(a.Client), a.Path)
+		title = capital(Tf("%s called %s", Client(a.Client), a.Path))
 	}
 	kind := T("one answer")
 	if a.Stream {
@@ -166,11 +167,16 @@ func sentence(a, b string) string {
 	if a == "" {
 		return ""
 	}
-	r := []rune(a)
-	if r[0] >= 'a' && r[0] <= 'z' {
-		r[0] -= 'a' - 'A'
+	return capital(a) + "."
+}
+
+// capital begins a text with a capital letter.
+func capital(s string) string {
+	r := []rune(s)
+	if len(r) > 0 {
+		r[0] = unicode.ToUpper(r[0])
 	}
-	return string(r) + "."
+	return string(r)
 }
 
 // Text returns a story as plain text, one paragraph a line.

@@ -167,6 +167,7 @@ func TestTraceTellsHowItEnded(t *testing.T) {
 			"The stream from Home broke. Stream was cut short, output had been sent, so nobody else was tried."},
 		"left":   {control.Activity{Result: "client_left", Trace: []control.Step{{Kind: control.StepLeft}}}, "The client went away.\n"},
 		"failed": {control.Activity{Result: "failed", Status: 502}, "The client got 502."},
+		"nobody": {control.Activity{Result: "answered", Client: "unknown", Path: "/v1/models"}, "A client called /v1/models."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.act.FirstOutputMs = -1
