@@ -326,7 +326,7 @@ func TestLinkedPackages(t *testing.T) {
 		},
 		{
 			"the tray side has no Fyne in it", tagSets[1],
-			[]string{"./resilience/...", "./proxy/...", "./db/...", "./app/tray/...", "./app/notify/...", "./app/autostart/...", "./app/i18n/..."},
+			[]string{"./resilience/...", "./proxy/...", "./db/...", "./app/tray/...", "./app/notify/...", "./app/i18n/..."},
 			[]string{"fyne.io/fyne/v2/..."},
 			"no request may depend on a display",
 		},
