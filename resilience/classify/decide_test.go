@@ -313,3 +313,39 @@ func TestMidnight(t *testing.T) {
 		})
 	}
 }
+
+// The order of the sheet §3.4: each answer fits two neighbouring steps, and the
+// earlier one must speak.
+func TestDecisionOrder(t *testing.T) {
+	m := model("m")
+	connectionRule := with(func(o *Options) {
+		o.Rules = []Rule{{Status: 403, Scope: outcome.ScopeConnection, Cooldown: 7 * time.Minute}}
+	})
+	verdicts(t, []verdict{
+		{name: "entitlement before contract", got: cfe(429, `{"error":{"code":"executor_contract_violation","message":"usage credits are required for fast mode"}}`, 0, "claude"),
+			want: refused(outcome.ReasonRequestInvalid)},
+		{name: "contract before service", got: cfe(503, `{"error":{"code":"executor_contract_violation"}}`, 0, "acme", header("x-omni-fallback-hint", "connection_cooldown")),
+			want: refused(outcome.ReasonContractViolation)},
+		{name: "service before rotation", got: cfe(503, "", 0, "acme", header("x-omni-fallback-hint", "connection_cooldown"), rotate(func(r *settings.Rotation) { r.On500.On = false })),
+			want: failure(outcome.ReasonServiceNotRunning, shortCooldown, 0)},
+		{name: "rotation before deactivated", got: cfe(429, "account_deactivated", 0, "acme", rotate(func(r *settings.Rotation) { r.On429.On = false })),
+			want: want{class: outcome.Failure, reason: outcome.ReasonUnknown, level: -1}},
+		{name: "deactivated before model gone", got: cfe(404, "account_deactivated, model no longer available", 0, "acme"), want: failure(outcome.ReasonAuth, 365*day, -1)},
+		{name: "model gone before endpoint", got: cfe(404, "no longer available, the endpoint has moved", 0, "acme"), want: failure(outcome.ReasonNotFound, day, -1),
+			also: func(o outcome.Outcome) bool { return o.QuotaResetHint == day }},
+		{name: "endpoint before billing", got: cfe(403, "endpoint has moved; billing suspended", 0, "acme"), want: failure(outcome.ReasonNotFound, day, -1)},
+		{name: "billing before Gemini's metric", got: cfe(429, "billing suspended; generativelanguage.googleapis.com/x_requests", 0, "gemini", m), want: failure(outcome.ReasonQuota, 2*time.Minute, -1)},
+		{name: "Gemini's metric before credits", got: cfe(429, "You exceeded your current quota. generativelanguage.googleapis.com/x_requests", 0, "gemini", m),
+			want: failure(outcome.ReasonRateLimit, 3*time.Second, 1)},
+		{name: "credits before concurrency", got: cfe(429, "payment required: concurrency limit", 0, "codex"), want: failure(outcome.ReasonQuota, 2*time.Minute, -1)},
+		{name: "concurrency before daily", got: cfe(429, "concurrency limit, try again tomorrow", 0, "codex"), want: failure(outcome.ReasonConcurrencyLimited, time.Second, -1)},
+		{name: "daily before subscription", got: cfe(429, "usage limit reached, try again tomorrow", 0, "codex"), want: failure(outcome.ReasonQuota, untilMidnight(t0), -1)},
+		{name: "subscription before weekly", got: cfe(429, "usage limit reached: weekly limit reached", 0, "codex"), want: failure(outcome.ReasonQuota, time.Hour, -1)},
+		{name: "weekly before session", got: cfe(429, "weekly limit reached, session limit reached", 0, "acme"), want: failure(outcome.ReasonQuota, day, -1)},
+		{name: "session before a reset in the text", got: cfe(429, "session limit reached, quota exceeded, resets in 2h", 0, "acme", noHints), want: failure(outcome.ReasonQuota, 5*time.Hour, -1)},
+		{name: "a reset in the text before the route", got: cfe(403, "not authorized for this route: quota exceeded, resets in 2h", 0, "acme"), want: hinted(outcome.ReasonQuota, 2*time.Hour)},
+		{name: "route before the operator", got: cfe(403, "not authorized for this route", 0, "acme", connectionRule), want: refused(outcome.ReasonUnknown)},
+		{name: "the operator before the catalogue", got: cfe(403, "无权访问模型", 0, "agentrouter", connectionRule), want: failure(outcome.ReasonQuota, 7*time.Minute, -1)},
+		{name: "the table before the plan limit", got: cfe(432, "rate limit", 0, "acme"), want: failure(outcome.ReasonRateLimit, 3*time.Second, 1)},
+	})
+}
