@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -140,6 +141,46 @@ func (c *Client) EditSettings(ctx context.Context, patch control.SettingsPatch) 
 		return c.Settings(ctx)
 	}
 	var out control.Settings
+	err := c.call(ctx, writeTimeout, http.MethodPatch, "/api/settings", patch, &out)
+	return out, err
+}
+
+// ClearLockouts makes locked models available again.
+func (c *Client) ClearLockouts(ctx context.Context, which control.LockoutFilter) (int, error) {
+	in := map[string]any{"provider": which.Provider, "connection": which.ConnectionID, "model": which.Model}
+	if which == (control.LockoutFilter{}) {
+		in = map[string]any{"all": true}
+	}
+	var out struct {
+		Removed int `json:"removedCount"`
+	}
+	err := c.call(ctx, writeTimeout, http.MethodDelete, "/api/resilience/model-cooldowns", in, &out)
+	return out.Removed, err
+}
+
+// Resilience returns the resilience settings in force.
+func (c *Client) Resilience(ctx context.Context) (control.Resilience, error) {
+	return get[control.Resilience](ctx, c, "/api/resilience")
+}
+
+// EditResilience applies a strict partial patch.
+func (c *Client) EditResilience(ctx context.Context, patch json.RawMessage) (control.Resilience, error) {
+	var out control.Resilience
+	if !json.Valid(patch) {
+		return out, control.Invalid("body", "Invalid JSON body")
+	}
+	err := c.call(ctx, writeTimeout, http.MethodPatch, "/api/resilience", patch, &out)
+	return out, err
+}
+
+// Guide returns the guide's further settings.
+func (c *Client) Guide(ctx context.Context) (control.Guide, error) {
+	return get[control.Guide](ctx, c, "/api/settings")
+}
+
+// EditGuide changes the fields that the patch holds.
+func (c *Client) EditGuide(ctx context.Context, patch control.GuidePatch) (control.Guide, error) {
+	var out control.Guide
 	err := c.call(ctx, writeTimeout, http.MethodPatch, "/api/settings", patch, &out)
 	return out, err
 }

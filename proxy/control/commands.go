@@ -116,7 +116,7 @@ func (s *Service) EditConnection(ctx context.Context, id string, patch Connectio
 	s.setRoutes(routes)
 	if newKey {
 		// A terminal state lasts until the credential changes (guide §2).
-		s.engine.TestPassed(id)
+		s.engine.ResetConnection(id)
 	}
 	return s.view(r), nil
 }
@@ -217,6 +217,15 @@ func (s *Service) ClearCooldown(_ context.Context, id string) error {
 	s.engine.ClearConnection(id)
 	s.markState()
 	return nil
+}
+
+// ClearLockouts makes locked models available again.
+func (s *Service) ClearLockouts(_ context.Context, f LockoutFilter) (int, error) {
+	provider := f.Provider
+	if p, ok := catalog.Lookup(provider); ok {
+		provider = p.ID
+	}
+	return s.engine.ClearLockouts(provider, f.ConnectionID, f.Model), nil
 }
 
 // ResetBreakers closes every breaker and returns how many there were.

@@ -4,6 +4,7 @@ package control
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -39,8 +40,12 @@ type Facade interface {
 	// ClearCooldown puts a cooling connection back into routing. Terminal
 	// states stay (guide, "Gestor de tiempos de espera").
 	ClearCooldown(ctx context.Context, id string) error
-	// ResetBreakers closes every breaker and returns how many there were
-	// (POST /api/resilience/reset, ruling 31).
+	// ClearLockouts makes locked models available again and returns how many
+	// there were. Empty fields of the filter match everything (ruling 27).
+	ClearLockouts(ctx context.Context, which LockoutFilter) (int, error)
+	// ResetBreakers closes every breaker and lifts every model lockout; it
+	// returns how many breakers there were (POST /api/resilience/reset, ruling
+	// 31).
 	ResetBreakers(ctx context.Context) (int, error)
 
 	// SetPaused makes the proxy refuse new requests, or serve them again.
@@ -53,6 +58,18 @@ type Facade interface {
 	Settings(ctx context.Context) (Settings, error)
 	// EditSettings changes the fields that the patch holds.
 	EditSettings(ctx context.Context, patch SettingsPatch) (Settings, error)
+
+	// Resilience returns the resilience settings in force and where each value
+	// comes from.
+	Resilience(ctx context.Context) (Resilience, error)
+	// EditResilience applies a strict partial patch to them, without a restart;
+	// null removes a stored value (PATCH /api/resilience, ruling 52).
+	EditResilience(ctx context.Context, patch json.RawMessage) (Resilience, error)
+	// Guide returns the guide's further settings: model lockout, error rules,
+	// session affinity.
+	Guide(ctx context.Context) (Guide, error)
+	// EditGuide changes the fields that the patch holds.
+	EditGuide(ctx context.Context, patch GuidePatch) (Guide, error)
 
 	// ShowWindow asks the desktop to open, or to raise, the window at a page.
 	// It returns ErrNoDesktop where no desktop is attached.
@@ -117,6 +134,13 @@ type ConnectionPatch struct {
 	DisableCooling  *bool     `json:"disableCooling,omitempty"`
 	LowPriorityMode *bool     `json:"lowPriorityMode,omitempty"`
 	AutoLimitReset  *bool     `json:"autoLimitReset,omitempty"`
+}
+
+// LockoutFilter selects model lockouts.
+type LockoutFilter struct {
+	Provider     string `json:"provider,omitempty"`
+	ConnectionID string `json:"connection,omitempty"`
+	Model        string `json:"model,omitempty"`
 }
 
 // ActivityQuery selects rows of the activity log.

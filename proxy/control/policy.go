@@ -96,9 +96,14 @@ func (s *Service) usePolicy(p *policy) {
 	}
 	set.ErrorRules, set.ErrorDefaults = p.rules, p.defaults
 	s.policy.Store(p)
+	s.inForce.Store(&set)
 	s.engine.SetSettings(set)
 	s.markState()
 }
+
+// InForce returns the resilience settings in force without a copy, for every
+// request; they must not be changed.
+func (s *Service) InForce() *settings.Settings { return s.inForce.Load() }
 
 // Resilience returns the resilience settings in force.
 func (s *Service) Resilience(context.Context) (Resilience, error) {

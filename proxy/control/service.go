@@ -59,6 +59,7 @@ type Service struct {
 	byID     atomic.Pointer[map[string]*Route]
 	settings atomic.Pointer[Settings]
 	policy   atomic.Pointer[policy]
+	inForce  atomic.Pointer[settings.Settings]
 	egress   []string // providers whose quota belongs to the outgoing address
 	paused   atomic.Bool
 	desktop  atomic.Bool

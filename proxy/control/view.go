@@ -98,9 +98,18 @@ type Connection struct {
 	LastErrorType    string     `json:"lastErrorType,omitempty"`
 	LastErrorAt      *time.Time `json:"lastErrorAt,omitempty"`
 	LastUsedAt       *time.Time `json:"lastUsedAt,omitempty"`
+	Lockouts         []Lockout  `json:"lockouts,omitempty"` // models that are left out, the longest first
 	InFlight         int        `json:"inFlight"`
 	Served           int64      `json:"served"` // answers since start
 	Failed           int64      `json:"failed"` // failed attempts since start
+}
+
+// Lockout is one model that a connection is not asked for (guide §3).
+type Lockout struct {
+	Model        string    `json:"model"`
+	Reason       string    `json:"reason"`
+	Until        time.Time `json:"until"`
+	FailureCount int       `json:"failureCount"`
 }
 
 // Breaker is the state of one provider's breaker (guide §1).

@@ -40,25 +40,6 @@ func (a *api) activity(r *http.Request) (int, any, error) {
 	return http.StatusOK, map[string]any{"activity": list(rows)}, err
 }
 
-func (a *api) getSettings(r *http.Request) (int, any, error) {
-	s, err := a.facade.Settings(r.Context())
-	s.AllowedOrigins = list(s.AllowedOrigins)
-	return http.StatusOK, s, err
-}
-
-func (a *api) editSettings(r *http.Request) (int, any, error) {
-	var patch control.SettingsPatch
-	if err := decode(r, &patch); err != nil {
-		return 0, nil, err
-	}
-	if patch == (control.SettingsPatch{}) {
-		return 0, nil, errNoFields
-	}
-	s, err := a.facade.EditSettings(r.Context(), patch)
-	s.AllowedOrigins = list(s.AllowedOrigins)
-	return http.StatusOK, s, err
-}
-
 func (a *api) showWindow(r *http.Request) (int, any, error) {
 	var in struct {
 		Page string `json:"page"`

@@ -134,6 +134,8 @@ func (s *strict) value(path string, data []byte, dst reflect.Value) {
 		return
 	}
 	switch {
+	case t == rawType: // has a strict reader of its own
+		dst.SetBytes(bytes.Clone(data))
 	case t.Kind() == reflect.Struct:
 		s.object(path, data, dst)
 	case t.Kind() == reflect.Slice:
@@ -144,6 +146,8 @@ func (s *strict) value(path string, data []byte, dst reflect.Value) {
 		}
 	}
 }
+
+var rawType = reflect.TypeFor[json.RawMessage]()
 
 func (s *strict) array(path string, data []byte, dst reflect.Value) {
 	var items []json.RawMessage

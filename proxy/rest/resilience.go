@@ -52,8 +52,7 @@ type cooldownRow struct {
 	Lockouts            []lockoutItem `json:"lockouts"`
 }
 
-// lockoutItem is a locked model; the snapshot says that there are some, not
-// yet which.
+// lockoutItem is a locked model.
 type lockoutItem struct {
 	Model       string `json:"model"`
 	Reason      string `json:"reason"`
@@ -85,6 +84,9 @@ func cooldownOf(c control.Connection, now time.Time) cooldownRow {
 		Status: rowStatus(c, now), TestStatus: c.TestStatus, RateLimitedUntil: c.RateLimitedUntil,
 		CooldownRemainingMs: remainingMs(c, now), BackoffLevel: c.BackoffLevel, LastErrorAt: c.LastErrorAt,
 		Lockouts: []lockoutItem{},
+	}
+	for _, l := range c.Lockouts {
+		row.Lockouts = append(row.Lockouts, lockoutItem{l.Model, l.Reason, max(0, l.Until.Sub(now).Milliseconds())})
 	}
 	if c.ErrorCode != 0 {
 		row.ErrorCode = &c.ErrorCode
@@ -127,7 +129,7 @@ func terminal(c control.Connection) bool {
 
 // clearable reports whether there is anything to clear (sheet §6.1).
 func clearable(c control.Connection) bool {
-	return c.RateLimitedUntil != nil || c.ErrorCode != 0 || c.LastErrorType != "" ||
+	return len(c.Lockouts) > 0 || c.RateLimitedUntil != nil || c.ErrorCode != 0 || c.LastErrorType != "" ||
 		c.TestStatus != "" && c.TestStatus != "active"
 }
 
@@ -212,6 +214,7 @@ func (a *api) clearCooldowns(r *http.Request) (int, any, error) {
 				return 0, nil, err
 			}
 			res.Cleared++
+			res.LockoutsCleared += len(c.Lockouts)
 		}
 	}
 	return http.StatusOK, res, nil

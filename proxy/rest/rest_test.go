@@ -58,8 +58,17 @@ func TestRouteShapes(t *testing.T) {
 		{name: "activity of a connection", method: "GET", path: "/api/activity?connectionId=b", before: rows, status: 200, want: []string{`"id":2,`}, not: []string{`"id":3,`, `"id":1,`}},
 		{name: "activity that failed", method: "GET", path: "/api/activity?failedOnly=true", before: rows, status: 200, want: []string{`"id":1,`}, not: []string{`"id":3,`, `"id":2,`}},
 		{name: "no activity", method: "GET", path: "/api/activity", status: 200, want: []string{`{"activity":[]}`}},
-		{name: "settings", method: "GET", path: "/api/settings", status: 200, want: []string{`{"notifications":true,"theme":"system","language":"","requireApiKey":false,"clientProfiles":true,"allowedOrigins":[],"activityLimit":10000}`}},
+		{name: "settings", method: "GET", path: "/api/settings", status: 200, want: []string{`{"notifications":true,"theme":"system","language":"","requireApiKey":false,"clientProfiles":true,"allowedOrigins":[],"activityLimit":10000,"modelLockout":{`, `"providerErrorRules":{}`, `"sessionAffinityTtlMs":0`}},
 		{name: "edit settings", method: "PATCH", path: "/api/settings", body: `{"theme":"dark","notifications":false}`, status: 200, want: []string{`"theme":"dark"`, `"notifications":false`, `"activityLimit":10000`}},
+		{name: "edit the guide's settings", method: "PATCH", path: "/api/settings", body: `{"modelLockout":{"enabled":true},"sessionAffinityTtlMs":60000,"theme":"dark"}`, status: 200, want: []string{`"theme":"dark"`, `"enabled":true`, `"sessionAffinityTtlMs":60000`}},
+		{name: "resilience settings", method: "GET", path: "/api/resilience", status: 200, want: []string{`"requestQueue":{`, `"connectionCooldown":{"oauth":{`, `"origins":{`}},
+		{name: "edit resilience settings", method: "PATCH", path: "/api/resilience", body: `{"p2cLatency":{"weight":10}}`, status: 200, want: []string{`"ok":true`, `"p2cLatency":{"weight":10}`}},
+		{name: "a resilience setting out of bounds", method: "PATCH", path: "/api/resilience", body: `{"p2cLatency":{"weight":21}}`, status: 400, want: []string{`"field":"p2cLatency.weight"`}, calls: []string{"EditResilience"}},
+		{name: "locked models, the longest first", method: "GET", path: "/api/resilience/model-cooldowns", before: locked, status: 200, want: []string{`{"items":[{"provider":"anthropic","connectionId":"a","model":"m2"`, `"failureCount":2`, `"model":"m1"`}},
+		{name: "unlock a model", method: "DELETE", path: "/api/resilience/model-cooldowns", body: `{"provider":"anthropic","connection":"a","model":"m1"}`, before: locked, status: 200, want: []string{`"removed":true`}},
+		{name: "unlock a model that is not locked", method: "DELETE", path: "/api/resilience/model-cooldowns", body: `{"provider":"anthropic","model":"m9"}`, before: locked, status: 200, want: []string{`"removed":false`}},
+		{name: "unlock all", method: "DELETE", path: "/api/resilience/model-cooldowns", body: `{"all":true}`, before: locked, status: 200, want: []string{`"clearedAll":true`, `"removedCount":2`}},
+		{name: "unlock without a model", method: "DELETE", path: "/api/resilience/model-cooldowns", body: `{"provider":"anthropic"}`, status: 400, want: []string{"provider and model are required"}},
 		{name: "a setting that is wrong", method: "PATCH", path: "/api/settings", body: `{"theme":"loud"}`, status: 400, want: []string{`"field":"theme"`}, calls: []string{"EditSettings"}},
 		{name: "show", method: "POST", path: "/api/app/show", body: `{"page":"activity"}`, before: func(f *facadetest.Fake) { f.Desktop = true }, status: 200, want: []string{`{"ok":true}`}, calls: []string{"ShowWindow"}},
 		{name: "show without a desktop", method: "POST", path: "/api/app/show", body: `{"page":"activity"}`, status: 409, want: []string{`"code":"NO_DESKTOP"`}, calls: []string{"ShowWindow"}},
@@ -295,4 +304,17 @@ func TestConnectionHealth(t *testing.T) {
 	if !strings.Contains(resetMessage(1), "1 circuit breaker") || strings.HasSuffix(resetMessage(1), "s") {
 		t.Errorf("message %q", resetMessage(1))
 	}
+}
+
+// locked is a connection with two locked models.
+func locked(f *facadetest.Fake) {
+	in := func(d time.Duration) time.Time { return t0.Add(d) }
+	f.Change(func(s *control.Snapshot) {
+		s.Connections = []control.Connection{{
+			ID: "a", Provider: "anthropic", Name: "A", State: control.StateModelLocked, Lockouts: []control.Lockout{
+				{Model: "m1", Reason: "rate_limited", Until: in(time.Minute), FailureCount: 1},
+				{Model: "m2", Reason: "quota_exhausted", Until: in(time.Hour), FailureCount: 2},
+			},
+		}}
+	})
 }

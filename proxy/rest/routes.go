@@ -66,6 +66,22 @@ var routes = []Route{
 	},
 
 	{
+		Method: "GET", Path: "/api/resilience", handler: (*api).getResilience,
+		About: "the resilience settings in force and where each value comes from",
+	},
+	{
+		Method: "PATCH", Path: "/api/resilience", handler: (*api).editResilience,
+		About: "change resilience settings at once; null removes a stored value",
+	},
+	{
+		Method: "GET", Path: "/api/resilience/model-cooldowns", handler: (*api).listLockouts,
+		About: "the locked models, the longest first",
+	},
+	{
+		Method: "DELETE", Path: "/api/resilience/model-cooldowns", handler: (*api).clearLockouts,
+		About: "make a model available again, or all of them",
+	},
+	{
 		Method: "POST", Path: "/api/resilience/reset", handler: (*api).resetBreakers,
 		About: "close every provider breaker",
 	},

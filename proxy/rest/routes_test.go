@@ -16,6 +16,7 @@ var documented = []string{
 	"GET /api/providers", "POST /api/providers", "PATCH /api/providers", "POST /api/providers/reorder",
 	"GET /api/providers/{id}", "PUT /api/providers/{id}", "PATCH /api/providers/{id}", "DELETE /api/providers/{id}",
 	"POST /api/providers/{id}/test",
+	"GET /api/resilience", "PATCH /api/resilience", "GET /api/resilience/model-cooldowns", "DELETE /api/resilience/model-cooldowns",
 	"POST /api/resilience/reset", "GET /api/resilience/cooldowns", "POST /api/resilience/cooldowns",
 	"GET /api/monitoring/health", "OPTIONS /api/monitoring/health", "DELETE /api/monitoring/health",
 	"GET /api/activity", "GET /api/settings", "PATCH /api/settings",

@@ -20,7 +20,8 @@ func Contract(t *testing.T, f control.Facade) {
 	t.Run("connections are added, edited, ordered and deleted", func(t *testing.T) { connections(t, f) })
 	t.Run("inputs are refused field by field", func(t *testing.T) { refusals(t, f) })
 	t.Run("unknown ids are not found", func(t *testing.T) { unknown(t, f) })
-	t.Run("settings are kept and checked", func(t *testing.T) { settings(t, f) })
+	t.Run("settings are kept and checked", func(t *testing.T) { productSettings(t, f) })
+	t.Run("resilience settings take effect at once", func(t *testing.T) { policySettings(t, f) })
 	t.Run("no desktop and no demo are errors of their own", func(t *testing.T) { absent(t, f) })
 	t.Run("a subscription begins with a snapshot, follows and ends", func(t *testing.T) { subscription(t, f) })
 	t.Run("a subscriber that does not read delays nobody", func(t *testing.T) { sleeper(t, f) })
@@ -161,7 +162,7 @@ func unknown(t *testing.T, f control.Facade) {
 	}
 }
 
-func settings(t *testing.T, f control.Facade) {
+func productSettings(t *testing.T, f control.Facade) {
 	ctx := t.Context()
 	before, err := f.Settings(ctx)
 	if err != nil || before.Theme != "system" || before.AllowedOrigins == nil {
@@ -280,4 +281,46 @@ func sleeper(t *testing.T, f control.Facade) {
 	await(t, asleep, func(ev control.Event) bool {
 		return ev.Snapshot != nil && len(ev.Snapshot.Connections) == 1 && ev.Snapshot.Connections[0].ID == c.ID
 	})
+}
+
+// policySettings checks the resilience settings: a patch takes effect at once,
+// null takes it back, a bad one changes nothing and names its field.
+func policySettings(t *testing.T, f control.Facade) {
+	ctx := t.Context()
+	before, err := f.Resilience(ctx)
+	if err != nil || before.ConnectionCooldown.OAuth.BaseCooldownMs != 5000 || before.Origins["connectionCooldown.oauth.baseCooldownMs"] != "default" {
+		t.Fatalf("Resilience = %+v, %v", before, err)
+	}
+	after, err := f.EditResilience(ctx, []byte(`{"connectionCooldown":{"oauth":{"baseCooldownMs":7000}}}`))
+	if err != nil || after.ConnectionCooldown.OAuth.BaseCooldownMs != 7000 || after.Origins["connectionCooldown.oauth.baseCooldownMs"] != "stored" {
+		t.Errorf("EditResilience = %+v, %v", after.ConnectionCooldown, err)
+	}
+	for _, bad := range []string{`{"connectionCooldown":{"oauth":{"baseCooldownMs":"x"}}}`, `{"nothing":1}`, `{}`, `[`} {
+		_, err := f.EditResilience(ctx, []byte(bad))
+		var invalid *control.InvalidError
+		if !errors.As(err, &invalid) || len(invalid.Fields) == 0 {
+			t.Errorf("EditResilience(%s) = %v, want an InvalidError", bad, err)
+		}
+	}
+	back, err := f.EditResilience(ctx, []byte(`{"connectionCooldown":{"oauth":{"baseCooldownMs":null}}}`))
+	if err != nil || back.ConnectionCooldown.OAuth.BaseCooldownMs != 5000 {
+		t.Errorf("after null: %+v, %v", back.ConnectionCooldown, err)
+	}
+	guide, err := f.EditGuide(ctx, control.GuidePatch{
+		ModelLockout:       []byte(`{"enabled":true}`),
+		ProviderErrorRules: []byte(`{"openai":[{"match":"come back never","scope":"connection","cooldownMs":60000}]}`),
+	})
+	if err != nil || !guide.ModelLockout.Enabled || len(guide.ProviderErrorRules["openai"]) != 1 {
+		t.Errorf("EditGuide = %+v, %v", guide, err)
+	}
+	if _, err := f.EditGuide(ctx, control.GuidePatch{ProviderErrorRules: []byte(`{"openai":[{"scope":"galaxy"}]}`)}); err == nil {
+		t.Error("a rule without a condition was taken")
+	}
+	read, err := f.Guide(ctx)
+	if err != nil || len(read.ProviderErrorRules["openai"]) != 1 {
+		t.Errorf("Guide = %+v, %v", read, err)
+	}
+	if n, err := f.ClearLockouts(ctx, control.LockoutFilter{}); err != nil || n != 0 {
+		t.Errorf("ClearLockouts = %d, %v", n, err)
+	}
 }

@@ -27,6 +27,7 @@ type Fake struct {
 	changed  *sync.Cond
 	snap     control.Snapshot
 	settings control.Settings
+	policy   policy
 	activity []control.Activity
 	calls    []string
 	subs     map[*subscriber]struct{}
