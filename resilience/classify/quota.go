@@ -43,6 +43,8 @@ func quotaIn(text string) bool {
 		strings.Contains(text, "usage limit reached") && bareUsageLimit.MatchString(text)
 }
 
+// concurrencyPhrases say that there are too many requests at the same time
+// (guide §2); a quota text outranks them.
 var concurrencyPhrases = []string{
 	"too many concurrent requests",
 	"concurrency limit",
@@ -50,24 +52,8 @@ var concurrencyPhrases = []string{
 	"并发数过高",
 }
 
-// LooksLikeQuota reports whether an error text speaks of a used-up quota
-// rather than of a rate (sheet §4.1).
-func LooksLikeQuota(text string) bool { return quotaIn(strings.ToLower(text)) }
-
-// LooksLikeConcurrencyLimit reports whether an error text speaks of too many
-// requests at the same time (guide §2). A quota text outranks it.
-func LooksLikeConcurrencyLimit(text string) bool {
-	return containsAny(strings.ToLower(text), concurrencyPhrases)
-}
-
-// Kind returns the breaker's failure kind of an answer (classify429, sheet
+// kind returns the breaker's failure kind of an answer (classify429, sheet
 // §4.1): a quota that says it is back within the hour is a rate.
-func Kind(status int, body []byte) outcome.Kind {
-	b := errbody.Parse(body)
-	text := b.Text()
-	return kind(status, b, text, quotaIn(text))
-}
-
 func kind(status int, body errbody.Body, text string, quota bool) outcome.Kind {
 	switch {
 	case status != 429:

@@ -2,9 +2,9 @@ package classify
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 
+	"breakwater/resilience/hint/errbody"
 	"breakwater/resilience/outcome"
 )
 
@@ -70,27 +70,28 @@ func TestKind(t *testing.T) {
 		{"Chinese cap", 429, "已达到使用上限", q},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := Kind(c.status, []byte(c.body)); got != c.want {
+			b := errbody.Parse([]byte(c.body))
+			if got := kind(c.status, b, b.Text(), quotaIn(b.Text())); got != c.want {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
 		})
 	}
 }
 
-func TestLooksLikeQuota(t *testing.T) {
+func TestQuotaWords(t *testing.T) {
 	for _, words := range []string{
 		"daily limit exceeded", "per-day limit reached", "per day limit", "monthly limit", "per month limit", "daily quota used", "monthly quota used",
-		"quota exceeded", "exceeded quota", "billing cap reached", "credit exhausted", "hard limit", "hard-limit", "plan limit", "Enable overages to continue",
+		"quota exceeded", "exceeded quota", "billing cap reached", "credit exhausted", "hard limit", "hard-limit", "plan limit", "enable overages to continue",
 	} {
 		t.Run("case 148 "+words, func(t *testing.T) {
-			if !LooksLikeQuota(strings.ToUpper(words)) {
+			if !quotaIn(words) {
 				t.Error("not seen as a quota")
 			}
 		})
 	}
 	for _, words := range []string{"rate limit, please retry in 60s", "server error 500", ""} {
 		t.Run("case 148 not: "+words, func(t *testing.T) {
-			if LooksLikeQuota(words) {
+			if quotaIn(words) {
 				t.Error("seen as a quota")
 			}
 		})

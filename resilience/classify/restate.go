@@ -23,17 +23,17 @@ var restatements = []restatement{{
 	text: []string{"额度不足"}, exclude: []string{"无权访问"}, defaultRetry: time.Minute,
 }}
 
-// Restated is the answer of Restate.
-type Restated struct {
+// restated is the answer of restateStatus.
+type restated struct {
 	Status     int
 	From       int           // the upstream's status; 0 when nothing changed
 	RetryAfter time.Duration // what the client is told; 0 when nothing changed
 	RuleID     string
 }
 
-// Restate corrects a misleading status before anything is classified. retry is
+// restateStatus corrects a misleading status before anything is classified. retry is
 // the upstream's own wait; a positive one goes before the rule's default.
-func Restate(provider string, status int, text string, retry time.Duration) Restated {
+func restateStatus(provider string, status int, text string, retry time.Duration) restated {
 	text = strings.ToLower(text)
 	for _, r := range restatements {
 		if !strings.EqualFold(strings.TrimSpace(provider), r.provider) || !containsInt(r.from, status) ||
@@ -43,19 +43,19 @@ func Restate(provider string, status int, text string, retry time.Duration) Rest
 		if retry <= 0 {
 			retry = r.defaultRetry
 		}
-		return Restated{Status: r.to, From: status, RetryAfter: retry, RuleID: r.id}
+		return restated{Status: r.to, From: status, RetryAfter: retry, RuleID: r.id}
 	}
-	return Restated{Status: status}
+	return restated{Status: status}
 }
 
-// restate applies Restate to an answer, and reads a 524 as the 504 it is
+// restate applies restateStatus to an answer, and reads a 524 as the 504 it is
 // (ruling 3).
 func (f *facts) restate() {
 	if f.Status == 524 {
 		f.Status, f.from = 504, 524
 		return
 	}
-	if r := Restate(f.provider, f.Status, f.text, f.stated.Wait); r.From != 0 {
+	if r := restateStatus(f.provider, f.Status, f.text, f.stated.Wait); r.From != 0 {
 		f.Status, f.from, f.retry = r.Status, r.From, r.RetryAfter
 	}
 }

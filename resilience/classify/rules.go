@@ -37,8 +37,8 @@ type Default struct {
 	Reason   outcome.Reason // "": by the status
 }
 
-// RuleReasons are the reasons that a rule may give.
-var RuleReasons = []outcome.Reason{
+// ruleReasons are the reasons that a rule may give.
+var ruleReasons = []outcome.Reason{
 	outcome.ReasonAuth, outcome.ReasonQuota, outcome.ReasonRateLimit,
 	outcome.ReasonModelCapacity, outcome.ReasonServerError, outcome.ReasonUnknown,
 }
@@ -83,7 +83,7 @@ func (d Default) Validate() error {
 }
 
 func ruleReason(r outcome.Reason) bool {
-	for _, known := range RuleReasons {
+	for _, known := range ruleReasons {
 		if r == known {
 			return true
 		}

@@ -19,18 +19,18 @@ func TestRestate(t *testing.T) {
 		status   int
 		text     string
 		retry    time.Duration
-		want     Restated
+		want     restated
 	}{
-		{"case S73 quota as 403", "agentrouter", 403, long, 0, Restated{429, 403, time.Minute, "agentrouter-quota-misstatus"}},
-		{"case S74 quota as 400", "agentrouter", 400, long, 0, Restated{429, 400, time.Minute, "agentrouter-quota-misstatus"}},
-		{"case S75 permanent refusal", "agentrouter", 403, short + " " + denied, 0, Restated{Status: 403}},
-		{"case S76 other provider", "acme", 403, long, 0, Restated{Status: 403}},
-		{"case S77 mixed case", "AgentRouter", 403, short, 0, Restated{429, 403, time.Minute, "agentrouter-quota-misstatus"}},
-		{"case S78 upstream's own wait", "agentrouter", 403, short, 5 * time.Second, Restated{429, 403, 5 * time.Second, "agentrouter-quota-misstatus"}},
-		{"case S80 other status", "agentrouter", 500, short, 0, Restated{Status: 500}},
+		{"case S73 quota as 403", "agentrouter", 403, long, 0, restated{429, 403, time.Minute, "agentrouter-quota-misstatus"}},
+		{"case S74 quota as 400", "agentrouter", 400, long, 0, restated{429, 400, time.Minute, "agentrouter-quota-misstatus"}},
+		{"case S75 permanent refusal", "agentrouter", 403, short + " " + denied, 0, restated{Status: 403}},
+		{"case S76 other provider", "acme", 403, long, 0, restated{Status: 403}},
+		{"case S77 mixed case", "AgentRouter", 403, short, 0, restated{429, 403, time.Minute, "agentrouter-quota-misstatus"}},
+		{"case S78 upstream's own wait", "agentrouter", 403, short, 5 * time.Second, restated{429, 403, 5 * time.Second, "agentrouter-quota-misstatus"}},
+		{"case S80 other status", "agentrouter", 500, short, 0, restated{Status: 500}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := Restate(c.provider, c.status, c.text, c.retry); got != c.want {
+			if got := restateStatus(c.provider, c.status, c.text, c.retry); got != c.want {
 				t.Errorf("got %+v, want %+v", got, c.want)
 			}
 		})

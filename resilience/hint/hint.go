@@ -18,8 +18,7 @@ const (
 	MaxUnified = 7 * 24 * time.Hour
 )
 
-// Where a hint was found. Only the first three are exact enough to count as a
-// verified reset; prose may be rounded by its author.
+// Where a hint was found.
 const (
 	SourceHeader    = "header"
 	SourceUnified   = "unified"
@@ -74,12 +73,6 @@ type Hint struct {
 	Clamped bool
 	// Reach is set from unified headers, with or without a usable wait.
 	Reach Reach
-}
-
-// Verified reports whether the wait is exact: a header or a typed field, not
-// prose (sheet §5.3).
-func (h Hint) Verified() bool {
-	return h.Stated && h.Source != SourceBody
 }
 
 // find is a candidate before rounding and clamping.

@@ -334,18 +334,6 @@ func TestRawIsBounded(t *testing.T) {
 	}
 }
 
-func TestVerified(t *testing.T) {
-	for body, want := range map[string]bool{
-		`{"details":[{"@type":"RetryInfo","retryDelay":"5s"}]}`: true,
-		"retry in 5s": false,
-		"nothing":     false,
-	} {
-		if got := Parse(Input{Body: []byte(body), Now: t0}).Verified(); got != want {
-			t.Errorf("%s: verified %v", body, got)
-		}
-	}
-}
-
 func TestParseRetryAfter(t *testing.T) {
 	for _, c := range []struct {
 		in   string

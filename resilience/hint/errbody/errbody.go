@@ -108,9 +108,6 @@ func (b Body) Text() string { return strings.ToLower(b.Words()) }
 // Objects returns every JSON object of the body, outer before inner.
 func (b Body) Objects() []map[string]any { return b.objects }
 
-// IsJSON reports whether the body held at least one JSON object.
-func (b Body) IsJSON() bool { return len(b.objects) > 0 }
-
 // errorObject returns the object that describes the error: the value of
 // "error", or that of "response"."error", or the body itself.
 func (b Body) errorObject() map[string]any {
@@ -130,10 +127,6 @@ func (b Body) Code() string { return scalar(b.errorObject()["code"]) }
 
 // Type returns the error's type, or "".
 func (b Body) Type() string { return scalar(b.errorObject()["type"]) }
-
-// Status returns the error's canonical status word ("RESOURCE_EXHAUSTED"), or
-// a number in words, or "".
-func (b Body) Status() string { return scalar(b.errorObject()["status"]) }
 
 // Message returns the error's message; for a body without one, the words.
 func (b Body) Message() string {
