@@ -83,6 +83,12 @@ func TestPolicy(t *testing.T) {
 		{"a near probe", []step{{0, opened("a", 61*s), false}}, []string{
 			"1s [provider/a] A: breaker open | It failed too often and is left alone for a while. Next probe in 60 s.",
 		}},
+		{"a probe in some minutes", []step{{0, opened("a", 5*m), false}}, []string{
+			"1s [provider/a] A: breaker open | It failed too often and is left alone for a while. Next probe at 15:05.",
+		}},
+		{"a probe tomorrow", []step{{0, opened("a", 20*60*m), false}}, []string{
+			"1s [provider/a] A: breaker open | It failed too often and is left alone for a while. Next probe Wed 11:00.",
+		}},
 		{"a probe that is over", []step{{0, opened("a", 0), false}}, []string{
 			"1s [provider/a] A: breaker open | It failed too often and is left alone for a while.",
 		}},

@@ -62,7 +62,7 @@ func breaker(a control.Alert, now time.Time, loc *time.Location) Message {
 	}
 	body := i18n.T("It failed too often and is left alone for a while.")
 	if a.Until != nil && a.Until.After(now) {
-		body += " " + i18n.T("Next probe %s.", i18n.Moment(now, *a.Until, loc, i18n.Seconds))
+		body += " " + i18n.T("Next probe %s.", when(now, *a.Until, loc))
 	}
 	return Message{Title: i18n.T("%s: breaker open", name), Body: body}
 }
@@ -102,9 +102,23 @@ func nothingLeft(alerts []control.Alert, now time.Time, loc *time.Location) Mess
 		m.Body = i18n.T("No connection can take a request (%s).", strings.Join(dialects, ", "))
 	}
 	if until != nil {
-		m.Body += " " + i18n.T("The next one comes back %s.", i18n.Moment(now, *until, loc, i18n.Seconds))
+		m.Body += " " + i18n.T("The next one comes back %s.", when(now, *until, loc))
 	}
 	return m
+}
+
+// when tells a moment so that it stays true: a notification can be read hours
+// later, so only what is over in a moment is told as a span.
+func when(now, t time.Time, loc *time.Location) string {
+	const soon = 2 * time.Minute
+	if t.Sub(now) <= soon {
+		return i18n.Moment(now, t, loc, i18n.Seconds)
+	}
+	clock := i18n.Clock(now, t, loc)
+	if len(clock) > len("15:04") {
+		return clock // it names the day
+	}
+	return i18n.T("at %s", clock)
 }
 
 // together merges messages that are due at the same moment: what else happened

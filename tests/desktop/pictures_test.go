@@ -97,8 +97,7 @@ func TestPictures(t *testing.T) {
 				d := realDesktop(t, dark, size)
 				r := startTray(d)
 				shot := func(what string) {
-					started := time.Now()
-					d.Eventually("the screen to settle", func() bool { return time.Since(started) > 1500*time.Millisecond })
+					d.pause()
 					d.Picture("root", filepath.Join(folder, fmt.Sprintf("%s-%d-%s.png", name, size, what)))
 				}
 				for health, s := range healths() {
@@ -129,6 +128,9 @@ func TestPictures(t *testing.T) {
 		}
 	}
 }
+
+// pause lets the screen settle before a picture is taken.
+func (d *Desktop) pause() { <-time.After(1500 * time.Millisecond) }
 
 // clickTray clicks the icon on the panel: the one small window of the panel's
 // tray plugin that sits at the top of the screen.
@@ -167,4 +169,31 @@ func healths() map[control.Health]*control.Snapshot {
 	return map[control.Health]*control.Snapshot{
 		control.HealthWell: well, control.HealthDegraded: degraded, control.HealthTrouble: trouble, control.HealthDown: down,
 	}
+}
+
+func TestPicturesOfTheProgram(t *testing.T) {
+	folder := os.Getenv(picturesVar)
+	if folder == "" {
+		t.Skip(picturesVar + " names no folder")
+	}
+	d := realDesktop(t, true, 22)
+	p := startProgram(t, d)
+	c := p.connection(t, first)
+	if _, err := p.api.EditConnection(t.Context(), c.ID, control.ConnectionPatch{DisableCooling: new(true)}); err != nil {
+		t.Fatal(err)
+	}
+	d.pause()
+	d.clickTray(t, "1")
+	d.Window("Breakwater")
+	p.demo(t, control.DemoPatch{Faults: []control.Fault{{ConnectionID: c.ID, Kind: "server_error"}}})
+	for n := 0; n < 30 && p.connection(t, first).State != control.StateOpen; n++ {
+		p.ask(t)
+		p.demo(t, control.DemoPatch{AdvanceMs: 6000})
+	}
+	d.pause()
+	d.pause()
+	d.Picture("root", filepath.Join(folder, "program-notification.png"))
+	d.clickTray(t, "3")
+	d.pause()
+	d.Picture("root", filepath.Join(folder, "program-menu.png"))
 }
