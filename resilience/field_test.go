@@ -6,6 +6,7 @@ import (
 
 	"breakwater/resilience/classify"
 	"breakwater/resilience/outcome"
+	"breakwater/resilience/settings"
 )
 
 // fails reports n countable failures, past the dedup of a connection.
@@ -242,6 +243,31 @@ func TestProviderBreaker(t *testing.T) {
 		r.try(last, "m1", failure(503, 0))
 		if n := r.breakerState().FailureCount; n != 1 {
 			t.Errorf("count = %d", n)
+		}
+	})
+	t.Run("a probe always settles, whatever came just before", func(t *testing.T) {
+		r := newRig(t, func(s *settings.Settings) {
+			s.ProviderBreaker.APIKey = settings.BreakerProfile{FailureThreshold: 1, DegradationThreshold: 1, ResetTimeoutMs: 1000}
+		})
+		c := r.conn("a", "openai", disableCooling)
+		network(r, c)
+		r.clock.Advance(time.Second)
+		network(r, c)
+		if b := r.breakerState(); b.State != "OPEN" || b.OpenCycleCount != 1 {
+			t.Errorf("breaker = %+v", b)
+		}
+	})
+	t.Run("of several reasons the one that lasts counts", func(t *testing.T) {
+		r := newRig(t)
+		c, other := r.conn("a", "openai"), r.conn("b", "openai", disableCooling)
+		late, _ := r.Begin(Target{c, "m1"})
+		r.fails(other, 12)
+		late.Report(failure(429, time.Hour))
+		if why, left := r.excluded(c, "m1"); why != SkipCooling || left != time.Hour {
+			t.Errorf("%q for %s", why, left)
+		}
+		if why, left := r.excluded(other, "m1"); why != SkipBreakerOpen || left != 24*time.Second {
+			t.Errorf("%q for %s", why, left)
 		}
 	})
 	t.Run("the report that opens it says so, with events in order", func(t *testing.T) {

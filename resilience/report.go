@@ -174,7 +174,7 @@ func (a *Attempt) count(now time.Time, o outcome.Outcome) bool {
 // one per connection and 5 s, one network error per provider and 10 s.
 func (c *Conn) first(now time.Time, network bool) bool {
 	if !c.provider.breaker.Check(now).Allowed {
-		return true // not recorded anyway, so it must not use up the key
+		return false // never recorded, so it must not use up the key
 	}
 	if network && !c.provider.firstNetwork(now) {
 		return false

@@ -218,10 +218,10 @@ func (b *Breaker) escalate(d time.Duration) time.Duration {
 	return d
 }
 
-// decayWindow is the longest OPEN hold of the last failure's kind, and at
-// least one cooldown (guide §1, DEGRADED).
+// decayWindow is the longest OPEN hold of the last failure's kind, which is
+// never less than one cooldown (guide §1, DEGRADED).
 func (b *Breaker) decayWindow() time.Duration {
-	return max(times(b.hold(), b.opts.MaxBackoffMultiplier), b.cooldown())
+	return times(b.hold(), b.opts.MaxBackoffMultiplier)
 }
 
 // times multiplies without overflow.

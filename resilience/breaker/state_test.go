@@ -238,6 +238,24 @@ func TestProbeLease(t *testing.T) {
 			t.Error("a probe appeared")
 		}
 	})
+	t.Run("a probe given back after the allowance was lowered", func(t *testing.T) {
+		r := newRig(t, Options{FailureThreshold: 1, HalfOpenRequests: 2, ResetTimeout: 10 * time.Second})
+		r.fails(1)
+		r.clock.Advance(10 * time.Second)
+		p, _ := r.Acquire(r.clock.Now())
+		r.Configure(Options{HalfOpenRequests: 1})
+		r.Report(r.clock.Now(), p, outcome.Neutral, outcome.KindNone)
+		if n := r.lease.allowance; n != 1 {
+			t.Errorf("allowance = %d", n)
+		}
+	})
+	t.Run("a clock step does not stretch OPEN", func(t *testing.T) {
+		r := in(t, Open)
+		r.clock.Advance(-3 * time.Hour)
+		if v := r.Check(r.clock.Now()); v.Until.Sub(r.clock.Now()) != 10*time.Second {
+			t.Errorf("open for %s", v.Until.Sub(r.clock.Now()))
+		}
+	})
 	t.Run("several probes", func(t *testing.T) {
 		r := newRig(t, Options{FailureThreshold: 1, HalfOpenRequests: 2, ResetTimeout: 10 * time.Second})
 		r.fails(1)

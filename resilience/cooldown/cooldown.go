@@ -151,12 +151,10 @@ func (s *State) AuthFailures(now time.Time) int {
 	return s.streak.n
 }
 
-// cool sets the deadline. A longer one is never shortened.
+// cool sets the deadline. The callers have made sure that no longer one holds.
 func (s *State) cool(now time.Time, wait time.Duration) {
-	wait = min(wait, MaxStated)
-	if until := clock.Wall(now.Add(wait)); until.After(s.Until) {
-		s.Until, s.Span = until, wait
-	}
+	s.Span = min(wait, MaxStated)
+	s.Until = clock.Wall(now.Add(s.Span))
 }
 
 // Extend cools the connection because a sibling failed that leaves by the same

@@ -132,6 +132,13 @@ func TestEffects(t *testing.T) {
 			t.Errorf("source = %q", s.Source)
 		}
 	})
+	t.Run("without cooling no streak of 401s begins", func(t *testing.T) {
+		s := New()
+		s.Fail(t0, fails(401, 0), Rules{Refreshed: true, DisableCooling: true, Base: time.Second}, false)
+		if n := s.AuthFailures(t0); n != 0 {
+			t.Errorf("streak of %d", n)
+		}
+	})
 	t.Run("restoring", func(t *testing.T) {
 		s := Restore(t0, State{Status: "strange", Until: at(60), Level: -1, Retries: -1})
 		if s.Status != Active || s.Level != 0 || s.Retries != 0 || s.Span != time.Minute {
