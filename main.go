@@ -158,11 +158,11 @@ func product(ctx context.Context, o options, log *slog.Logger, instance *proxy.I
 	url := "http://" + listeners[0].Addr().String()
 	parts := proxy.Parts{
 		Store: store, Secrets: secrets, Token: token, Endpoint: url, Version: build.Version,
-		Log: log, Env: os.Getenv, Limits: proxy.DefaultLimits(), Quit: stop,
+		Log: log, Env: os.Getenv, Quit: stop,
 	}
 	var panel *simulator.Panel
 	if o.demo {
-		sim := simulator.New(simulator.Options{Default: simulator.Asked()})
+		sim := simulator.New(simulator.Options{Default: simulator.Asked(), Keep: 100, KeepBody: -1})
 		if err := sim.Start(ctx, ""); err != nil {
 			return err
 		}
