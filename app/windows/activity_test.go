@@ -168,8 +168,10 @@ func TestShapesLookAsDrawn(t *testing.T) {
 	a := test.NewTempApp(t)
 	a.Settings().SetTheme(newLook("light"))
 	var objects []fyne.CanvasObject
-	for i, s := range []control.State{control.StateServing, control.StateDegraded, control.StateCooling, control.StateModelLocked, control.StateOpen,
-		control.StateProbing, control.StateBanned, control.StateOff} {
+	for i, s := range []control.State{
+		control.StateServing, control.StateDegraded, control.StateCooling, control.StateModelLocked, control.StateOpen,
+		control.StateProbing, control.StateBanned, control.StateOff,
+	} {
 		shape, role := view.StateShape(s)
 		b := newShape(shape, role, 24)
 		b.Resize(fyne.NewSquareSize(24))

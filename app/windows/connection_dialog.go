@@ -3,10 +3,9 @@
 package windows
 
 import (
-	"image/color"
-
 	"context"
 	"errors"
+	"image/color"
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/canvas"

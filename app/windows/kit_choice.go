@@ -23,7 +23,6 @@ type segments struct {
 	hover    int
 	focused  bool
 	onChange func(int)
-	redraw   func()
 }
 
 func newSegments(words []string, at int, change func(int)) *segments {

@@ -225,6 +225,7 @@ func (r *iconButtonRenderer) Refresh() {
 	r.ground.Refresh()
 	r.icon.Refresh()
 }
+
 func (r *iconButtonRenderer) Objects() []fyne.CanvasObject {
 	return []fyne.CanvasObject{r.ground, r.icon}
 }
@@ -327,6 +328,7 @@ func (r *toggleRenderer) Refresh() {
 	r.track.Refresh()
 	r.knob.Refresh()
 }
+
 func (r *toggleRenderer) Objects() []fyne.CanvasObject { return []fyne.CanvasObject{r.track, r.knob} }
 func (r *toggleRenderer) Destroy()                     {}
 

@@ -4,7 +4,6 @@ package windows
 
 import (
 	"image/color"
-
 	"time"
 
 	"fyne.io/fyne/v2"
@@ -167,6 +166,7 @@ func (r *modalRenderer) Refresh() {
 	r.veil.Refresh()
 	r.m.box.Refresh()
 }
+
 func (r *modalRenderer) Objects() []fyne.CanvasObject {
 	return []fyne.CanvasObject{r.veil, r.m.box}
 }

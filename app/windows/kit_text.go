@@ -71,15 +71,6 @@ func (t *text) set(s string) {
 	t.Refresh()
 }
 
-// setRole changes the colour.
-func (t *text) setRole(r view.Role) {
-	if t.role == r {
-		return
-	}
-	t.role = r
-	t.Refresh()
-}
-
 // show sets words and colour in one step.
 func (t *text) show(s string, r view.Role) {
 	if t.content == s && t.role == r {
@@ -144,9 +135,9 @@ func (t *text) ellipsis(s string, width float32) string {
 
 func (t *text) wrapLines(width float32) []string {
 	var out []string
-	for _, para := range strings.Split(t.content, "\n") {
+	for para := range strings.SplitSeq(t.content, "\n") {
 		line := ""
-		for _, word := range strings.Fields(para) {
+		for word := range strings.FieldsSeq(para) {
 			next := word
 			if line != "" {
 				next = line + " " + word

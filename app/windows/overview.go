@@ -68,8 +68,10 @@ func (p *overview) build() fyne.CanvasObject {
 	p.conns = newLiveRows(columns{gap: 12, edge: 8, list: []column{
 		{width: 120, flex: 3}, {width: 170, flex: 4}, {width: 120, flex: 2, priority: 2}, {width: 106, priority: 1, right: true}, {width: 80, priority: 3, right: true},
 	}}, func() []fyne.CanvasObject {
-		return []fyne.CanvasObject{newText("", view.RoleText).clipped(), newBadge(), newText("", view.RoleMuted).clipped(),
-			newText("", view.RoleMuted).right().clipped(), newText("", view.RoleMuted).right().clipped()}
+		return []fyne.CanvasObject{
+			newText("", view.RoleText).clipped(), newBadge(), newText("", view.RoleMuted).clipped(),
+			newText("", view.RoleMuted).right().clipped(), newText("", view.RoleMuted).right().clipped(),
+		}
 	})
 	p.brk = newLiveRows(columns{gap: 12, edge: 8, list: []column{{width: 90, flex: 3}, {width: 110, flex: 4}, {width: 44, right: true}}},
 		func() []fyne.CanvasObject {
@@ -78,8 +80,10 @@ func (p *overview) build() fyne.CanvasObject {
 	p.recent = newLiveRows(columns{gap: 12, edge: 8, list: []column{
 		{width: 64}, {width: 90, flex: 1, priority: 2}, {width: 110, flex: 2}, {width: 130, flex: 2}, {width: 56}, {width: 56, right: true},
 	}}, func() []fyne.CanvasObject {
-		return []fyne.CanvasObject{newText("", view.RoleMuted), newText("", view.RoleMuted).clipped(), newText("", view.RoleText).clipped(),
-			newWho(), newBadge(), newText("", view.RoleMuted).right()}
+		return []fyne.CanvasObject{
+			newText("", view.RoleMuted), newText("", view.RoleMuted).clipped(), newText("", view.RoleText).clipped(),
+			newWho(), newBadge(), newText("", view.RoleMuted).right(),
+		}
 	})
 	p.calm = newText("", view.RoleMuted).wrapped()
 	p.calmBox = container.New(inset{0, 8, 4, 8}, p.calm)

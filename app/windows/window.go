@@ -68,7 +68,7 @@ func Run(ctx context.Context, o Options) (err error) {
 		case <-ended:
 		}
 	}()
-	u.begin()
+	u.begin() //nolint:contextcheck // the window keeps its context
 	u.win.Show()
 	a.Run()
 	return nil
@@ -86,7 +86,7 @@ func hasDisplay(getenv func(string) string, system string) bool {
 // ui is the one main window and what it knows. Its fields are used on the main
 // goroutine alone.
 type ui struct {
-	ctx     context.Context //nolint:containedctx // the life of the window
+	ctx     context.Context // the life of the window
 	app     fyne.App
 	win     fyne.Window
 	facade  control.Facade
@@ -151,7 +151,7 @@ func newUI(ctx context.Context, a fyne.App, o Options) *ui {
 	u.win.SetPadded(false)
 	u.build(o.Page)
 	u.win.Resize(fyne.NewSize(1000, 680))
-	u.shortcuts()
+	u.shortcuts() //nolint:contextcheck // the window keeps its context
 	return u
 }
 

@@ -25,8 +25,10 @@ func Offers(providers []control.Provider, getenv func(string) string) []Offer {
 	}
 	return []Offer{
 		key,
-		{Icon: "person", Title: T("I have a Claude subscription"), Provider: "claude",
-			Line: T("Stay signed in as you are: the sign-in of Claude Code is passed through, never stored.")},
+		{
+			Icon: "person", Title: T("I have a Claude subscription"), Provider: "claude",
+			Line: T("Stay signed in as you are: the sign-in of Claude Code is passed through, never stored."),
+		},
 		{Icon: "add", Title: T("Add another provider"), Line: T("OpenAI, OpenRouter, GLM, Kimi, a model on this machine, and more.")},
 		{Icon: "demo", Title: T("Try the demo"), Demo: true, Line: T("Two simulated connections to break and mend, without any account. Copies the command.")},
 	}

@@ -14,7 +14,7 @@ type Palette struct {
 }
 
 func rgb(v uint32) color.NRGBA {
-	return color.NRGBA{R: uint8(v >> 16), G: uint8(v >> 8), B: uint8(v), A: 255} //nolint:gosec // bytes on purpose
+	return color.NRGBA{R: uint8(v >> 16), G: uint8(v >> 8), B: uint8(v), A: 255}
 }
 
 func veil(v uint32, alpha uint8) color.NRGBA {

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"strings"
 	"time"
 	"unicode"
 
@@ -181,13 +182,13 @@ func capital(s string) string {
 
 // Text returns a story as plain text, one paragraph a line.
 func Text(list []Line) string {
-	out := ""
+	var out strings.Builder
 	for _, l := range list {
-		out += l.At + "  " + l.Title + "."
+		out.WriteString(l.At + "  " + l.Title + ".")
 		if l.Sub != "" {
-			out += " " + l.Sub
+			out.WriteString(" " + l.Sub)
 		}
-		out += "\n"
+		out.WriteByte('\n')
 	}
-	return out
+	return out.String()
 }

@@ -6,10 +6,10 @@ import (
 	"testing"
 	"time"
 
-	"breakwater/proxy/control"
-
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"breakwater/proxy/control"
 )
 
 func TestMain(m *testing.M) {
@@ -88,18 +88,36 @@ func TestOverviewSaysItInOneSentence(t *testing.T) {
 		"paused":      {[]control.Connection{cooling}, true, "Paused", "New requests are refused until you resume.", RoleMuted},
 		"all off":     {[]control.Connection{conn("A", control.StateOff, nil)}, false, "Every connection is switched off", "Switch one on and the next request goes to it.", RoleMuted},
 		"one well":    {[]control.Connection{conn("A", control.StateServing, nil)}, false, "Your connection is serving", "Requests go to A first.", RoleSuccess},
-		"two well": {[]control.Connection{conn("A", control.StateServing, nil), conn("B", control.StateServing, nil)}, false,
-			"Both connections are serving", "Requests go to A first.", RoleSuccess},
-		"one cooling": {[]control.Connection{cooling, conn("B", control.StateServing, nil), conn("C", control.StateOff, nil)}, false,
-			"1 of 2 connections are serving", "A: rate limited, back in 4 min 05 s (Retry-After). Requests go to B.", RoleWarning},
-		"one degraded": {[]control.Connection{conn("A", control.StateDegraded, nil), conn("B", control.StateServing, nil)}, false,
-			"Both connections are serving", "A: P has failed a few times and is watched closely.", RoleWarning},
-		"nothing left": {[]control.Connection{cooling, conn("B", control.StateOpen, in(40*time.Second))}, false,
-			"Nothing can serve right now", "B is back first, in 40 s.", RoleError},
-		"nothing left for long": {[]control.Connection{conn("A", control.StateCooling, in(3*time.Hour))}, false,
-			"Nothing can serve right now", "A is back first, at 18:50.", RoleError},
-		"nothing comes back": {[]control.Connection{conn("A", control.StateBanned, nil)}, false,
-			"Nothing can serve right now", "No connection comes back by itself. Edit one, or add another.", RoleError},
+		"two well": {
+			[]control.Connection{conn("A", control.StateServing, nil), conn("B", control.StateServing, nil)},
+			false,
+			"Both connections are serving", "Requests go to A first.", RoleSuccess,
+		},
+		"one cooling": {
+			[]control.Connection{cooling, conn("B", control.StateServing, nil), conn("C", control.StateOff, nil)},
+			false,
+			"1 of 2 connections are serving", "A: rate limited, back in 4 min 05 s (Retry-After). Requests go to B.", RoleWarning,
+		},
+		"one degraded": {
+			[]control.Connection{conn("A", control.StateDegraded, nil), conn("B", control.StateServing, nil)},
+			false,
+			"Both connections are serving", "A: P has failed a few times and is watched closely.", RoleWarning,
+		},
+		"nothing left": {
+			[]control.Connection{cooling, conn("B", control.StateOpen, in(40*time.Second))},
+			false,
+			"Nothing can serve right now", "B is back first, in 40 s.", RoleError,
+		},
+		"nothing left for long": {
+			[]control.Connection{conn("A", control.StateCooling, in(3*time.Hour))},
+			false,
+			"Nothing can serve right now", "A is back first, at 18:50.", RoleError,
+		},
+		"nothing comes back": {
+			[]control.Connection{conn("A", control.StateBanned, nil)},
+			false,
+			"Nothing can serve right now", "No connection comes back by itself. Edit one, or add another.", RoleError,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := Overview(control.Snapshot{Connections: c.conns, Paused: c.paused}, now)
@@ -161,10 +179,14 @@ func TestTraceTellsHowItEnded(t *testing.T) {
 		act  control.Activity
 		want string
 	}{
-		"refused": {control.Activity{Result: "refused", Status: 503, Trace: []control.Step{{Kind: control.StepRefused, Status: 503, Reason: "all_targets_cooling_down", Until: in(time.Minute)}}},
-			"Breakwater refused it with 503. Everything is cooling down, the first is back at 15:51:00."},
-		"cut": {control.Activity{Result: "truncated", Trace: []control.Step{{Kind: control.StepCut, ConnectionName: "Home", Reason: "stream_truncated"}}},
-			"The stream from Home broke. Stream was cut short, output had been sent, so nobody else was tried."},
+		"refused": {
+			control.Activity{Result: "refused", Status: 503, Trace: []control.Step{{Kind: control.StepRefused, Status: 503, Reason: "all_targets_cooling_down", Until: in(time.Minute)}}},
+			"Breakwater refused it with 503. Everything is cooling down, the first is back at 15:51:00.",
+		},
+		"cut": {
+			control.Activity{Result: "truncated", Trace: []control.Step{{Kind: control.StepCut, ConnectionName: "Home", Reason: "stream_truncated"}}},
+			"The stream from Home broke. Stream was cut short, output had been sent, so nobody else was tried.",
+		},
 		"left":   {control.Activity{Result: "client_left", Trace: []control.Step{{Kind: control.StepLeft}}}, "The client went away.\n"},
 		"failed": {control.Activity{Result: "failed", Status: 502}, "The client got 502."},
 		"nobody": {control.Activity{Result: "answered", Client: "unknown", Path: "/v1/models"}, "A client called /v1/models."},
@@ -246,8 +268,10 @@ func TestDraftInputLeavesOutWhatDoesNotApply(t *testing.T) {
 
 func TestGroupSearchesAndSorts(t *testing.T) {
 	list := []control.Provider{
-		{ID: "claude", Name: "Claude subscription", AuthType: "oauth", Models: []string{"claude-*"}}, {ID: "anthropic", Name: "Anthropic", AuthType: "apikey", Models: []string{"claude-*"}},
-		{ID: "ollama", Name: "Ollama", AuthType: "local"}, {ID: "custom", Name: "Custom", AuthType: "apikey", Custom: true},
+		{ID: "claude", Name: "Claude subscription", AuthType: "oauth", Models: []string{"claude-*"}},
+		{ID: "anthropic", Name: "Anthropic", AuthType: "apikey", Models: []string{"claude-*"}},
+		{ID: "ollama", Name: "Ollama", AuthType: "local"},
+		{ID: "custom", Name: "Custom", AuthType: "apikey", Custom: true},
 	}
 	var titles []string
 	for _, g := range Group(list, "") {
