@@ -14,17 +14,26 @@ import (
 // time alone has changed is brought up to date by reading it.
 func (e *Engine) Plan(cands []Candidate) Plan {
 	now, cfg := e.clock.Now(), e.cfg.Load()
-	plan := Plan{Targets: make([]Target, 0, len(cands))}
-	for i, cand := range cands {
+	// Everybody is asked first, so that both lists are made in their size.
+	var room [64]hindrance
+	found, out := room[:0], 0
+	for _, cand := range cands {
 		h := e.check(now, cfg, cand)
+		if h.reason != "" {
+			out++
+		}
+		found = append(found, h)
+	}
+	plan := Plan{Targets: make([]Target, 0, len(cands)-out)}
+	if out > 0 {
+		plan.Excluded = make([]Exclusion, 0, out)
+	}
+	for i, h := range found {
 		if h.reason == "" {
-			plan.Targets = append(plan.Targets, cand)
-			continue
+			plan.Targets = append(plan.Targets, cands[i])
+		} else {
+			plan.Excluded = append(plan.Excluded, Exclusion{Candidate: cands[i], Reason: h.reason, Until: h.until})
 		}
-		if plan.Excluded == nil {
-			plan.Excluded = make([]Exclusion, 0, len(cands)-i)
-		}
-		plan.Excluded = append(plan.Excluded, Exclusion{Candidate: cand, Reason: h.reason, Until: h.until})
 	}
 	e.out.flush()
 	return plan

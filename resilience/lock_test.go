@@ -178,6 +178,18 @@ func TestModelLocks(t *testing.T) {
 			}
 		}
 	})
+	t.Run("a lock that is not prolonged is no news", func(t *testing.T) {
+		r := newRig(t)
+		c := r.conn("a", "gemini", perModel)
+		late, _ := r.Begin(Target{c, "m1"})
+		o := failure(429, time.Hour)
+		o.Scope, o.UsedHint = outcome.ScopeModel, true
+		r.try(c, "m1", o)
+		o.Cooldown = time.Minute
+		if e := late.Report(o); e.Cooldown != time.Hour || len(r.changes) != 1 {
+			t.Errorf("effect %+v, changes %+v", e, r.changes)
+		}
+	})
 	t.Run("case 189, ruling 13: refused requests", func(t *testing.T) {
 		r := newRig(t)
 		c := r.conn("a", "claude", oauth)
