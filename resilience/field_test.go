@@ -211,7 +211,36 @@ func TestProviderBreaker(t *testing.T) {
 			t.Errorf("state = %s", s)
 		}
 	})
-	t.Run("cases 40, 41 a provider without a name has its own breaker", func(t *testing.T) {
+	t.Run("case 41 the twelfth failure shuts an API-key provider", func(t *testing.T) {
+		r := newRig(t)
+		c := r.conn("a", "openai", disableCooling)
+		r.fails(c, 11)
+		if why, _ := r.excluded(c, "m1"); why != "" {
+			t.Fatalf("after 11: %s", why)
+		}
+		r.try(c, "m1", failure(503, 0))
+		if why, left := r.excluded(c, "m1"); why != SkipBreakerOpen || left <= 0 || left > 10*time.Minute || r.breakerState().FailureCount != 12 {
+			t.Fatalf("after 12: %q for %s", why, left)
+		}
+		r.clock.Advance(11 * time.Minute)
+		if why, _ := r.excluded(c, "m1"); why != "" {
+			t.Errorf("after 11 min: %s", why)
+		}
+	})
+	t.Run("case 42 another connection's failure does not extend it", func(t *testing.T) {
+		r := newRig(t)
+		a, b := r.conn("a", "openai", disableCooling), r.conn("b", "openai", disableCooling)
+		late, _ := r.Begin(Target{b, "m1"})
+		r.fails(a, 12)
+		before := r.breakerState()
+		if e := late.Report(failure(503, 0)); e.Counted {
+			t.Error("it counted")
+		}
+		if after := r.breakerState(); !after.LastFailureTime.Equal(before.LastFailureTime) || !after.Until.Equal(before.Until) {
+			t.Errorf("from %+v to %+v", before, after)
+		}
+	})
+	t.Run("case 40 a success of a provider without a name", func(t *testing.T) {
 		r := newRig(t)
 		r.try(r.conn("a", ""), "m1", success())
 		if r.writes != 0 {

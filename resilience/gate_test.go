@@ -109,7 +109,7 @@ func TestProviderWindowGate(t *testing.T) {
 		}
 		return r, c
 	}
-	t.Run("cases 41, 64 the fifteenth failure cools the provider", func(t *testing.T) {
+	t.Run("case 64 the fifteenth failure cools the provider", func(t *testing.T) {
 		r, c := window(t, 14, time.Minute)
 		if why, _ := r.excluded(c, "m1"); why != "" {
 			t.Fatalf("after 14: %s", why)
