@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"image"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -337,6 +338,35 @@ func TestEndpointIsShownWhereThereIsNoClipboard(t *testing.T) {
 	icon.Click("Copy endpoint")
 	if n := notes.Wait(1); n.Body != "http://127.0.0.1:7411" {
 		t.Errorf("%+v", n)
+	}
+}
+
+func TestEndpointGoesToTheClipboard(t *testing.T) {
+	t.Parallel()
+	d := New(t, false)
+	panel, notes := d.Panel(), d.Notifications()
+	tools, clipboard := t.TempDir(), filepath.Join(d.Home, "clipboard")
+	// Like the real one it stays behind to serve what it holds.
+	script := "#!/bin/sh\necho \"$@\" >" + clipboard + ".args\ncat >" + clipboard + "\nsleep 5 &\n"
+	if err := os.WriteFile(filepath.Join(tools, "xclip"), []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	r := startTray(d, "PATH="+tools+":"+os.Getenv("PATH"), "DISPLAY=:nowhere")
+	icon := panel.Icon()
+	r.tell(order{Snapshot: three()})
+	icon.UntilText("Copy endpoint")
+	icon.Click("Copy endpoint")
+	d.Eventually("the endpoint on the clipboard", func() bool {
+		b, err := os.ReadFile(clipboard)
+		return err == nil && string(b) == "http://127.0.0.1:7411"
+	})
+	if args, err := os.ReadFile(clipboard + ".args"); err != nil || string(args) != "-selection clipboard -in\n" {
+		t.Errorf("%q %v", args, err)
+	}
+	icon.Click("Pause") // the next click must not wait for the tool left behind
+	icon.UntilText("Resume")
+	if all := notes.All(); len(all) != 0 {
+		t.Errorf("%+v", all)
 	}
 }
 
