@@ -115,3 +115,49 @@ func TestOperatorSettings(t *testing.T) {
 		t.Errorf("auth = %q", got)
 	}
 }
+
+func TestRestatedQuotas(t *testing.T) {
+	quota := answer{status: 403, body: `{"error":{"message":"用户额度不足"}}`}
+	t.Run("settings cases 87, 88 a quota of the account cools the connection", func(t *testing.T) {
+		r := newRig(t)
+		c := r.conn("a", "agentrouter", perModel)
+		r.mark(c, "m1", quota)
+		if s := r.status(c); s.TestStatus != "unavailable" || s.State != StateCooling || s.ErrorCode != 429 || len(s.Lockouts) != 0 {
+			t.Errorf("status = %+v", s)
+		}
+	})
+	t.Run("settings case 89 a refused model is locked, capped", func(t *testing.T) {
+		r := newRig(t)
+		c := r.conn("a", "agentrouter", perModel)
+		e := r.mark(c, "m1", answer{status: 403, body: `{"error":{"message":"无权访问模型"}}`})
+		r.wantLocked(c, "m1", "m2", "forbidden")
+		if e.Cooldown != 30*time.Minute {
+			t.Errorf("locked for %s", e.Cooldown)
+		}
+	})
+	t.Run("settings case 91 a terminal state stays", func(t *testing.T) {
+		r := newRig(t)
+		c := r.conn("a", "agentrouter", perModel)
+		late, _ := r.Begin(Target{c, "m1"})
+		r.Restore([]ConnectionState{{ID: "a", TestStatus: "credits_exhausted"}}, nil)
+		if e := late.Report(r.classify(c, "m1", quota)); e.Cooldown != 0 || r.status(c).TestStatus != "credits_exhausted" {
+			t.Errorf("effect %+v", e)
+		}
+	})
+	t.Run("settings case 92 a longer cooldown stays", func(t *testing.T) {
+		r := newRig(t)
+		c := r.conn("a", "agentrouter", perModel)
+		late, _ := r.Begin(Target{c, "m1"})
+		r.Restore([]ConnectionState{{ID: "a", TestStatus: "unavailable", RateLimitedUntil: t0.Add(time.Hour)}}, nil)
+		late.Report(r.classify(c, "m1", quota))
+		r.wantStatus(c, "unavailable", time.Hour)
+	})
+	t.Run("settings case 93 with disableCooling the model is locked instead", func(t *testing.T) {
+		r := newRig(t)
+		c := r.conn("a", "agentrouter", perModel, disableCooling)
+		r.mark(c, "m1", quota)
+		if s := r.status(c); s.State != StateModelLocked || s.TestStatus != "active" {
+			t.Errorf("status = %+v", s)
+		}
+	})
+}
