@@ -100,6 +100,10 @@ func (d *connectionDialog) pick(p control.Provider) {
 	if d.stored != nil {
 		return
 	}
+	if d.form != nil && d.form.provider.ID == p.ID {
+		d.u.win.Canvas().Focus(d.form.name)
+		return
+	}
 	draft := view.NewDraft(p)
 	if d.form != nil {
 		was := d.form.read()
@@ -117,6 +121,9 @@ func (d *connectionDialog) pick(p control.Provider) {
 
 func (d *connectionDialog) put(f *connectionForm) {
 	d.form = f
+	for _, x := range []*field{f.name, f.key, f.base, f.model, f.models} {
+		x.OnSubmitted = func(string) { d.store(false) }
+	}
 	d.scroll.Content = container.New(inset{4, gapEdge, 8, gapEdge}, f.box)
 	d.scroll.Refresh()
 	d.scroll.ScrollToTop()
@@ -128,6 +135,9 @@ func (d *connectionDialog) put(f *connectionForm) {
 
 // store adds or saves; with a test it stays open and shows the verdict.
 func (d *connectionDialog) store(test bool) {
+	if d.save.disabled {
+		return // the last one is still on its way
+	}
 	draft := d.form.read()
 	p := d.form.provider
 	d.lock(true)
@@ -190,6 +200,9 @@ func (d *connectionDialog) refused(err error) {
 		return
 	}
 	d.verdict.hide()
+	if e := d.form.entryOf(invalid.Fields); e != nil {
+		d.u.win.Canvas().Focus(e)
+	}
 	if rest := d.form.refuse(invalid.Fields); rest != "" {
 		d.verdict.show(view.Verdict{Shape: view.ShapeCross, Role: view.RoleError, Text: sentenceCase(rest)})
 	}

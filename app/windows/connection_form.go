@@ -136,10 +136,6 @@ func (f *connectionForm) makeBox() {
 	f.passNote = newText(view.PassthroughNote(), view.RoleMuted).wrapped()
 	var objects []fyne.CanvasObject
 	objects = append(objects, f.line("name", view.T("Name"), view.T("How it is called everywhere. Two accounts at one provider need two names."), f.name))
-	if len(p.Credentials) > 1 {
-		objects = append(objects, f.line("credential", view.T("Signs in with"), "", f.credential.boxed()))
-	}
-	objects = append(objects, f.passNote, f.line("apiKey", view.T("Key"), keyHint, f.key))
 	base := f.line("baseUrl", view.T("Base URL"), view.T("Without the path of the dialect: up to and with /v1."), f.base)
 	var advanced []fyne.CanvasObject
 	if p.Custom {
@@ -149,6 +145,10 @@ func (f *connectionForm) makeBox() {
 		f.lines["baseUrl"].wrong("")
 		advanced = append(advanced, base)
 	}
+	if len(p.Credentials) > 1 {
+		objects = append(objects, f.line("credential", view.T("Signs in with"), "", f.credential.boxed()))
+	}
+	objects = append(objects, f.passNote, f.line("apiKey", view.T("Key"), keyHint, f.key))
 	if p.Claude {
 		objects = append(objects, f.claude())
 	}
@@ -222,10 +222,29 @@ func (f *connectionForm) refuse(fields []control.FieldError) string {
 		l.wrong(sentenceCase(e.Message))
 		switch e.Field {
 		case "defaultModel", "models", "baseUrl":
-			f.unfold(true)
+			f.unfold(f.advanced.Visible() || e.Field != "baseUrl" || !f.provider.Custom)
 		}
 	}
 	return strings.Join(rest, "; ")
+}
+
+// entryOf returns the entry of the first field that was refused, or nil.
+func (f *connectionForm) entryOf(fields []control.FieldError) *field {
+	for _, e := range fields {
+		switch e.Field {
+		case "name":
+			return f.name
+		case "apiKey":
+			return f.key
+		case "baseUrl":
+			return f.base
+		case "defaultModel":
+			return f.model
+		case "models":
+			return f.models
+		}
+	}
+	return nil
 }
 
 func sentenceCase(s string) string {

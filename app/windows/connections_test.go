@@ -80,6 +80,9 @@ func TestFieldErrorsAreShownBesideTheField(t *testing.T) {
 	if len(modals) != 1 || b.fields()[2].Text != "sk-1" {
 		t.Error("what was typed is lost")
 	}
+	if b.win.Canvas().Focused() != b.fields()[1] {
+		t.Error("the first refused field has the focus")
+	}
 	b.push("Add")
 	if len(modals) != 0 {
 		t.Error("the second try is good")
@@ -135,6 +138,20 @@ func TestSearchNarrowsTheCatalogueAndEnterTakesTheFirst(t *testing.T) {
 	b.push("Add")
 	if b.fake.added[0].Provider != "gemini" {
 		t.Error("the arrow goes to the next provider:", b.fake.added[0].Provider)
+	}
+}
+
+func TestEnterInAFieldAddsAndChoosingAgainKeepsWhatWasTyped(t *testing.T) {
+	b := newBench(t, "busy", "connections/add")
+	b.pick("Anthropic")
+	b.fields()[2].SetText("sk-1")
+	b.pick("Anthropic")
+	if b.fields()[2].Text != "sk-1" {
+		t.Fatal("the key is lost")
+	}
+	b.fields()[2].OnSubmitted("sk-1")
+	if len(b.fake.added) != 1 || len(modals) != 0 {
+		t.Error(b.fake.calls)
 	}
 }
 
