@@ -1,6 +1,7 @@
 package breaker
 
 import (
+	"maps"
 	"time"
 
 	"breakwater/resilience/outcome"
@@ -121,11 +122,7 @@ func mergeMap[V any](old, patch map[outcome.Kind]V) map[outcome.Kind]V {
 		return old
 	}
 	merged := make(map[outcome.Kind]V, len(old)+len(patch))
-	for k, v := range old {
-		merged[k] = v
-	}
-	for k, v := range patch {
-		merged[k] = v
-	}
+	maps.Copy(merged, old)
+	maps.Copy(merged, patch)
 	return merged
 }

@@ -66,6 +66,8 @@ type Timeouts struct {
 	StreamIdleMs                         int64
 	StreamReadinessMs                    int64 // to the first useful event
 	StreamReadinessMaxMs                 int64
+	StreamActiveMs                       int64 // the whole of a stream
+	StreamStallMs                        int64 // least budget between two signs of progress
 	HeartbeatMs                          int64 // 0: off
 }
 
@@ -74,6 +76,7 @@ func defaultTimeouts() Timeouts {
 	return Timeouts{
 		FetchMs: 600_000, FetchHeadersMs: 600_000, FetchBodyMs: 600_000, FetchConnectMs: 30_000, FetchKeepaliveMs: 4_000,
 		StreamIdleMs: 600_000, StreamReadinessMs: 80_000, StreamReadinessMaxMs: 180_000, HeartbeatMs: 15_000,
+		StreamActiveMs: 1_260_000, StreamStallMs: 300_000,
 	}
 }
 
@@ -94,6 +97,8 @@ func seedTimeouts(env Lookup) Timeouts {
 	seedNumber(&t.StreamReadinessMs, env, "STREAM_READINESS_TIMEOUT_MS", 0)
 	seedNumber(&t.StreamReadinessMaxMs, env, "STREAM_READINESS_MAX_TIMEOUT_MS", 0)
 	t.StreamReadinessMaxMs = max(t.StreamReadinessMaxMs, min(t.StreamReadinessMs, math.MaxInt32))
+	seedNumber(&t.StreamActiveMs, env, "STREAM_ACTIVE_TIMEOUT_MS", 0)
+	seedNumber(&t.StreamStallMs, env, "STREAM_CONTENT_STALL_TIMEOUT_MS", 0)
 	seedNumber(&t.HeartbeatMs, env, "SSE_HEARTBEAT_INTERVAL_MS", 0)
 	return t
 }

@@ -5,14 +5,16 @@ import (
 	"slices"
 )
 
-// overrideFields are the fields of a provider's quota override with their
-// bounds; outside of them the normaliser drops a field, except that the retry
-// delay is clamped.
-var overrideFields = []struct {
+// overrideField is one field of a provider's quota override.
+type overrideField struct {
 	name   string
 	lo, hi int64
 	at     func(*QuotaOverride) **int64
-}{
+}
+
+// overrideFields are all of them with their bounds. Below its bound the
+// normaliser drops a field, above it clamps.
+var overrideFields = []overrideField{
 	{"rpm", 1, 1_000_000, func(o *QuotaOverride) **int64 { return &o.RPM }},
 	{"concurrency", 1, 100_000, func(o *QuotaOverride) **int64 { return &o.Concurrency }},
 	{"providerConcurrency", 0, 100_000, func(o *QuotaOverride) **int64 { return &o.ProviderConcurrency }},
@@ -57,13 +59,7 @@ func checkOverrides(v any, path string) []FieldError {
 			continue
 		}
 		for _, key := range sortedKeys(entry) {
-			i := slices.IndexFunc(overrideFields, func(f struct {
-				name   string
-				lo, hi int64
-				at     func(*QuotaOverride) **int64
-			}) bool {
-				return f.name == key
-			})
+			i := slices.IndexFunc(overrideFields, func(f overrideField) bool { return f.name == key })
 			if i < 0 {
 				errs = append(errs, FieldError{at + "." + key, "is not a known setting"})
 				continue

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"slices"
 	"strings"
 )
 
@@ -121,7 +122,7 @@ func (l *leaf) check(v any) []FieldError {
 	case l.custom != nil:
 		return l.custom.check(v, l.path)
 	case l.word != nil:
-		if w, ok := v.(string); !ok || !oneOf(w, l.words) {
+		if w, ok := v.(string); !ok || !slices.Contains(l.words, w) {
 			return []FieldError{{l.path, "must be one of " + strings.Join(l.words, ", ")}}
 		}
 		return nil

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 )
 
 // Correction is one value that was not taken as it stood.
@@ -183,7 +184,7 @@ func Normalize(s Settings) (Settings, []Correction) {
 			n := l.number(&s)
 			*n = min(max(*n, l.lo), l.hi)
 		case l.word != nil:
-			if w := l.word(&s); !oneOf(*w, l.words) {
+			if w := l.word(&s); !slices.Contains(l.words, *w) {
 				*w = l.words[0]
 			}
 		}
@@ -208,15 +209,6 @@ func normalizeWaits(s *Settings) {
 	c := &s.ComboCooldownWait
 	c.BudgetMs = max(c.BudgetMs, c.MaxWaitMs)
 	c.Enabled = c.Enabled && c.MaxWaitMs > 0 && c.MaxAttempts > 0
-}
-
-func oneOf(w string, words []string) bool {
-	for _, known := range words {
-		if w == known {
-			return true
-		}
-	}
-	return false
 }
 
 // differences lists what was changed between two trees.

@@ -213,7 +213,7 @@ func choice(m map[string]any, key, path string, words []string, optional bool, e
 		return ""
 	}
 	w, _ := v.(string)
-	if !oneOf(w, words) {
+	if !slices.Contains(words, w) {
 		*errs = append(*errs, FieldError{path + "." + key, "must be one of " + strings.Join(words, ", ")})
 		return ""
 	}

@@ -172,12 +172,7 @@ type ModelLockout struct {
 
 // Lists reports whether status is one of the error codes.
 func (m ModelLockout) Lists(status int) bool {
-	for _, c := range m.ErrorCodes {
-		if c == status {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(m.ErrorCodes, status)
 }
 
 // Clone returns a copy that shares no memory with s.
@@ -187,9 +182,7 @@ func (s Settings) Clone() Settings {
 	windows := make(map[string]map[string]int64, len(s.QuotaPreflight.ProviderWindowDefaults))
 	for provider, byWindow := range s.QuotaPreflight.ProviderWindowDefaults {
 		inner := make(map[string]int64, len(byWindow))
-		for name, percent := range byWindow {
-			inner[name] = percent
-		}
+		maps.Copy(inner, byWindow)
 		windows[provider] = inner
 	}
 	s.QuotaPreflight.ProviderWindowDefaults = windows

@@ -218,8 +218,10 @@ func TestEnvironment(t *testing.T) {
 			s.Timeouts.FetchMs, s.Timeouts.FetchHeadersMs, s.Timeouts.FetchBodyMs = 42, 42, 42
 			s.Timeouts.StreamIdleMs, s.Timeouts.StreamReadinessMs = 42, 42
 		},
-		"FETCH_KEEPALIVE_TIMEOUT_MS": func(s *Settings) { s.Timeouts.FetchKeepaliveMs = 42 },
-		"SSE_HEARTBEAT_INTERVAL_MS":  func(s *Settings) { s.Timeouts.HeartbeatMs = 42 },
+		"FETCH_KEEPALIVE_TIMEOUT_MS":      func(s *Settings) { s.Timeouts.FetchKeepaliveMs = 42 },
+		"STREAM_ACTIVE_TIMEOUT_MS":        func(s *Settings) { s.Timeouts.StreamActiveMs = 42 },
+		"STREAM_CONTENT_STALL_TIMEOUT_MS": func(s *Settings) { s.Timeouts.StreamStallMs = 42 },
+		"SSE_HEARTBEAT_INTERVAL_MS":       func(s *Settings) { s.Timeouts.HeartbeatMs = 42 },
 	}
 	for name, change := range fields {
 		t.Run("core case 49 "+name, func(t *testing.T) {
