@@ -132,7 +132,11 @@ func TestModelLocks(t *testing.T) {
 		r := newRig(t)
 		c := r.conn("a", "gemini", perModel)
 		for i, want := range []int{0, 0, 1} {
-			r.try(c, "m1", classify.Transport(classify.Truncated, r.Input(c, "m1")))
+			in := r.Input(c, "m1")
+			if in.StreamBreaks != i {
+				t.Fatalf("the classifier hears of %d breaks, not of %d", in.StreamBreaks, i)
+			}
+			r.try(c, "m1", classify.Transport(classify.Truncated, in))
 			if n := len(r.Lockouts()); n != want {
 				t.Fatalf("after %d breaks: %d locks", i+1, n)
 			}
