@@ -19,6 +19,10 @@ func sampleActivity(id int64) control.Activity {
 		Client: "claude-code", Model: "claude-opus-5", Stream: true, Status: 200, Result: "answered", Provider: "claude",
 		ConnectionID: "c2", ConnectionName: "Home", FailedOver: true, DurationMs: 4321, FirstOutputMs: 321,
 		RequestBytes: 100_000, ResponseBytes: 20_000, EgressIP: "192.0.2.1",
+		Usage: control.Usage{
+			InputTokens: 12_000, OutputTokens: 900, CacheReadTokens: 80_000, CacheWriteTokens: 3_000, ReasoningTokens: 250,
+			StopReason: "end_turn",
+		},
 		Trace: []control.Step{
 			{Kind: control.StepSkipped, ConnectionID: "c0", ConnectionName: "Old", Provider: "anthropic", Reason: "cooling", Until: &until},
 			{Kind: control.StepFailed, OffsetMs: 2, ConnectionID: "c1", ConnectionName: "Work", Provider: "anthropic", Reason: "rate_limit_exceeded", Status: 429, DurationMs: 80, Until: &until},

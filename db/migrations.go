@@ -83,6 +83,14 @@ var migrations = []migration{
 		)`,
 		`CREATE INDEX idx_pl_timestamp ON proxy_logs(timestamp)`,
 	}},
+	{name: "tokens and stop reason of a request", sql: []string{
+		`ALTER TABLE proxy_logs ADD COLUMN input_tokens integer`,
+		`ALTER TABLE proxy_logs ADD COLUMN output_tokens integer`,
+		`ALTER TABLE proxy_logs ADD COLUMN cache_read_tokens integer`,
+		`ALTER TABLE proxy_logs ADD COLUMN cache_write_tokens integer`,
+		`ALTER TABLE proxy_logs ADD COLUMN reasoning_tokens integer`,
+		`ALTER TABLE proxy_logs ADD COLUMN stop_reason text`,
+	}},
 }
 
 // latest returns the schema version that the steps lead to.

@@ -1,6 +1,7 @@
 package db
 
 import (
+	"database/sql"
 	"database/sql/driver"
 	"fmt"
 	"strconv"
@@ -89,6 +90,13 @@ type activityRow struct {
 	EgressIP       string `gorm:"type:text"`
 	Tried          string `gorm:"type:text"`
 	Trace          string `gorm:"type:text"`
+	// Rows older than these columns hold NULL.
+	InputTokens      sql.NullInt64  `gorm:"type:integer"`
+	OutputTokens     sql.NullInt64  `gorm:"type:integer"`
+	CacheReadTokens  sql.NullInt64  `gorm:"type:integer"`
+	CacheWriteTokens sql.NullInt64  `gorm:"type:integer"`
+	ReasoningTokens  sql.NullInt64  `gorm:"type:integer"`
+	StopReason       sql.NullString `gorm:"type:text"`
 }
 
 // TableName is the guide's.

@@ -17,8 +17,9 @@ import (
 // A row whose id exists already is left out, and counted as lost.
 const insertActivity = `INSERT OR IGNORE INTO proxy_logs (id, timestamp, method, path, dialect, client, model, stream, status,
 	result, provider, connection_id, connection_name, failed_over, duration_ms, first_output_ms,
-	request_bytes, response_bytes, egress_ip, tried, trace)
-	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	request_bytes, response_bytes, egress_ip, tried, trace,
+	input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens, stop_reason)
+	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
 const (
 	defaultActivityRows = 100
@@ -98,18 +99,28 @@ func insertRows(ctx context.Context, g *gorm.DB, rows []control.Activity) (skipp
 }
 
 // activityArgs returns a row's values in the order of insertActivity.
-func activityArgs(a *control.Activity) (args [21]any, err error) {
+func activityArgs(a *control.Activity) (args [27]any, err error) {
 	trace := []byte("[]")
 	if len(a.Trace) > 0 {
 		if trace, err = json.Marshal(a.Trace); err != nil {
 			return args, fmt.Errorf("trace of activity %d: %w", a.ID, err)
 		}
 	}
-	return [21]any{
+	return [27]any{
 		a.ID, a.At.UnixMilli(), a.Method, a.Path, a.Dialect, a.Client, a.Model, a.Stream, a.Status,
 		a.Result, a.Provider, a.ConnectionID, a.ConnectionName, a.FailedOver, a.DurationMs, a.FirstOutputMs,
 		a.RequestBytes, a.ResponseBytes, a.EgressIP, triedList(tried(a)), string(trace),
+		known(a.InputTokens), known(a.OutputTokens), known(a.CacheReadTokens), known(a.CacheWriteTokens), known(a.ReasoningTokens),
+		a.StopReason,
 	}, nil
+}
+
+// known is a count, or NULL where nothing was told.
+func known(n int64) any {
+	if n == 0 {
+		return nil
+	}
+	return n
 }
 
 // tried returns the connections that were really tried, each once.
@@ -152,6 +163,11 @@ func (row activityRow) activity() control.Activity {
 		Provider: row.Provider, ConnectionID: row.ConnectionID, ConnectionName: row.ConnectionName,
 		FailedOver: row.FailedOver, DurationMs: row.DurationMs, FirstOutputMs: row.FirstOutputMs,
 		RequestBytes: row.RequestBytes, ResponseBytes: row.ResponseBytes, EgressIP: row.EgressIP,
+		Usage: control.Usage{
+			InputTokens: row.InputTokens.Int64, OutputTokens: row.OutputTokens.Int64,
+			CacheReadTokens: row.CacheReadTokens.Int64, CacheWriteTokens: row.CacheWriteTokens.Int64,
+			ReasoningTokens: row.ReasoningTokens.Int64, StopReason: row.StopReason.String,
+		},
 	}
 	// A trace that cannot be read costs the story, not the row.
 	if json.Unmarshal([]byte(row.Trace), &a.Trace) != nil || a.Trace == nil {

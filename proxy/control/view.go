@@ -163,7 +163,8 @@ type Activity struct {
 	RequestBytes   int64     `json:"requestBytes"`
 	ResponseBytes  int64     `json:"responseBytes"`
 	EgressIP       string    `json:"egressIp,omitempty"`
-	Trace          []Step    `json:"trace"`
+	Usage
+	Trace []Step `json:"trace"`
 }
 
 // StepKind is what a step of a decision trace tells.

@@ -23,6 +23,11 @@ type Body struct {
 	Raw    []byte
 	Model  string
 	Stream bool
+	// Items counts the messages or input items, Tools the tools offered, and
+	// Effort is the reasoning effort asked for: what a long first wait may be
+	// due to.
+	Items, Tools int
+	Effort       string
 
 	modelAt, modelEnd int // of the model's JSON value, quotes included
 }
@@ -33,26 +38,31 @@ type Body struct {
 // one we rewrite might not be the one the upstream obeys.
 func ReadBody(raw []byte) (Body, error) {
 	b := Body{Raw: raw}
-	seen := map[string]bool{}
-	hasModel := false
-	err := eachField(raw, func(key []byte, at, end int) error {
-		name := fieldName(key)
-		switch name {
-		case "model", "stream":
-			if seen[name] {
+	hasModel, hasStream := false, false
+	err := eachField(raw, func(key []byte, at, end, elements int) error {
+		switch string(plainKey(key)) {
+		case "model":
+			if hasModel {
 				return ErrDoubled
 			}
-			seen[name] = true
-		}
-		switch name {
-		case "model":
 			v := gjson.ParseBytes(raw[at:end])
 			if v.Type != gjson.String || v.Str == "" {
 				return ErrNoModel
 			}
 			b.Model, b.modelAt, b.modelEnd, hasModel = v.Str, at, end, true
 		case "stream":
-			b.Stream = string(raw[at:end]) == "true"
+			if hasStream {
+				return ErrDoubled
+			}
+			b.Stream, hasStream = string(raw[at:end]) == "true", true
+		case "messages", "input":
+			b.Items = elements
+		case "tools":
+			b.Tools = elements
+		case "reasoning":
+			b.Effort = gjson.GetBytes(raw[at:end], "effort").Str
+		case "reasoning_effort":
+			b.Effort = gjson.ParseBytes(raw[at:end]).Str
 		}
 		return nil
 	})
@@ -92,17 +102,17 @@ func appendJSONString(out []byte, s string) []byte {
 	return append(out, '"')
 }
 
-// fieldName decodes a key; only one with escapes costs anything.
-func fieldName(key []byte) string {
+// plainKey decodes a key; only one with escapes costs anything.
+func plainKey(key []byte) []byte {
 	if bytes.IndexByte(key, '\\') < 0 {
-		return string(key)
+		return key
 	}
-	return gjson.Parse(`"` + string(key) + `"`).Str
+	return []byte(gjson.Parse(`"` + string(key) + `"`).Str)
 }
 
 // eachField calls f with the key (without quotes) and the value's range of
-// every top-level field.
-func eachField(raw []byte, f func(key []byte, at, end int) error) error {
+// every top-level field, and the number of elements if it is a list.
+func eachField(raw []byte, f func(key []byte, at, end, elements int) error) error {
 	i := skipSpace(raw, 0)
 	if i >= len(raw) || raw[i] != '{' {
 		return ErrNotObject
@@ -125,11 +135,11 @@ func eachField(raw []byte, f func(key []byte, at, end int) error) error {
 			return ErrTorn
 		}
 		at := skipSpace(raw, i+1)
-		end := skipValue(raw, at)
+		end, elements := skipValue(raw, at)
 		if end <= at {
 			return ErrTorn
 		}
-		if err := f(key, at, end); err != nil {
+		if err := f(key, at, end, elements); err != nil {
 			return err
 		}
 		i = skipSpace(raw, end)
@@ -182,14 +192,15 @@ func skipString(raw []byte, i int) int {
 	return -1
 }
 
-// skipValue returns the index behind the value that begins at i, or -1.
-func skipValue(raw []byte, i int) int {
+// skipValue returns the index behind the value that begins at i, or -1, and
+// how many elements a list has.
+func skipValue(raw []byte, i int) (end, elements int) {
 	if i >= len(raw) {
-		return -1
+		return -1, 0
 	}
 	switch raw[i] {
 	case '"':
-		return skipString(raw, i)
+		return skipString(raw, i), 0
 	case '{', '[':
 		return skipNested(raw, i)
 	}
@@ -198,9 +209,9 @@ func skipValue(raw []byte, i int) int {
 		i++
 	}
 	if lit := raw[at:i]; !isLiteral(lit) {
-		return -1
+		return -1, 0
 	}
-	return i
+	return i, 0
 }
 
 func isLiteral(lit []byte) bool {
@@ -212,23 +223,30 @@ func isLiteral(lit []byte) bool {
 	return err == nil || errors.Is(err, strconv.ErrRange)
 }
 
-func skipNested(raw []byte, i int) int {
+func skipNested(raw []byte, i int) (end, elements int) {
+	if next := skipSpace(raw, i+1); raw[i] == '[' && next < len(raw) && raw[next] != ']' {
+		elements = 1
+	}
 	depth := 0
 	for i < len(raw) {
 		switch raw[i] {
 		case '"':
 			if i = skipString(raw, i); i < 0 {
-				return -1
+				return -1, 0
 			}
 			continue
 		case '{', '[':
 			depth++
+		case ',':
+			if depth == 1 {
+				elements++
+			}
 		case '}', ']':
 			if depth--; depth == 0 {
-				return i + 1
+				return i + 1, elements
 			}
 		}
 		i++
 	}
-	return -1
+	return -1, 0
 }

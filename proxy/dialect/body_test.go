@@ -117,3 +117,21 @@ func BenchmarkReadBody(b *testing.B) {
 		}
 	}
 }
+
+func TestReadBodyCountsWhatTakesTime(t *testing.T) {
+	for _, tt := range []struct {
+		raw          string
+		items, tools int
+		effort       string
+	}{
+		{`{"model":"m","messages":[]}`, 0, 0, ""},
+		{`{"model":"m","messages":[{"a":[1,2,3],"b":"x,y"},{"c":{"d":1,"e":2}}],"tools":[ {"n":1} ]}`, 2, 1, ""},
+		{`{"model":"m","input":"one, two","reasoning":{"effort":"high","x":1}}`, 0, 0, "high"},
+		{`{"model":"m","input":[1,2,3],"reasoning_effort":"low"}`, 3, 0, "low"},
+	} {
+		b, err := ReadBody([]byte(tt.raw))
+		if err != nil || b.Items != tt.items || b.Tools != tt.tools || b.Effort != tt.effort {
+			t.Errorf("%s: %d items, %d tools, %q, %v", tt.raw, b.Items, b.Tools, b.Effort, err)
+		}
+	}
+}

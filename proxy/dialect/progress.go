@@ -48,9 +48,9 @@ func (n Name) Read(e sse.Event) Progress {
 	}
 }
 
-// ReadEnd is Read for a stream that is committed already: it only tells Done,
-// Finish and Failed apart from the rest, and costs next to nothing for the
-// events in between.
+// ReadEnd is Read for a stream that is committed already. In the chat dialect
+// it only tells Done, Finish and Failed apart from the rest: it costs next to
+// nothing for the events in between.
 func (n Name) ReadEnd(e sse.Event) Progress {
 	if n == Chat {
 		if len(e.Data) < 512 || bytes.Contains(e.Data[:512], errorKey) || mayFinish(e.Data) {
@@ -58,11 +58,7 @@ func (n Name) ReadEnd(e sse.Event) Progress {
 		}
 		return Noise
 	}
-	switch p := n.Read(sse.Event{Name: e.Name, Data: head(e.Data)}); p {
-	case Done, Finish, Failed:
-		return p
-	}
-	return Noise
+	return n.Read(sse.Event{Name: e.Name, Data: head(e.Data)})
 }
 
 var (
@@ -166,14 +162,7 @@ func readChatEnd(data []byte) Progress {
 }
 
 // mayFinish tells whether the chunk names a finish reason that is not null.
-func mayFinish(data []byte) bool {
-	i := bytes.LastIndex(data, finishKey)
-	if i < 0 {
-		return false
-	}
-	rest := bytes.TrimLeft(data[i+len(finishKey):], " :")
-	return len(rest) > 0 && rest[0] == '"'
-}
+func mayFinish(data []byte) bool { return lastValue(data, finishKey, '"') >= 0 }
 
 // Complete reports whether a stream that ended after this event was whole:
 // OpenAI's chat streams of some servers stop after the finish reason without

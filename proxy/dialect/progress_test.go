@@ -57,8 +57,12 @@ func TestReadProgress(t *testing.T) {
 			if got := tt.dialect.Read(e); got != tt.want {
 				t.Errorf("Read: got %d, want %d", got, tt.want)
 			}
-			if got := tt.dialect.ReadEnd(e); got != tt.endOfRead {
-				t.Errorf("ReadEnd: got %d, want %d", got, tt.endOfRead)
+			want := tt.want // the other dialects tell everything at no cost
+			if tt.dialect == Chat {
+				want = tt.endOfRead
+			}
+			if got := tt.dialect.ReadEnd(e); got != want {
+				t.Errorf("ReadEnd: got %d, want %d", got, want)
 			}
 			if tt.namesEvent {
 				if got := tt.dialect.Read(sse.Event{Data: []byte(tt.data)}); got != tt.want {

@@ -17,8 +17,10 @@ type Event struct {
 	// Data is the data field, several lines joined by a newline, cut at the
 	// scanner's MaxData.
 	Data []byte
-	// Cut tells that Data is shorter than the event's data.
-	Cut bool
+	// Cut tells that Data is shorter than the event's data, and Tail is how the
+	// data ends then, as far as a single line holds it.
+	Cut  bool
+	Tail []byte
 	// Start is the stream offset of the event's first line, End the offset
 	// behind the empty line that closed it.
 	Start, End int64
@@ -33,6 +35,7 @@ type Scanner struct {
 
 	offset  int64  // of the next byte to be fed
 	line    []byte // begin of a line that is not yet complete
+	tail    []byte // end of a line that was longer than is kept
 	lineCut bool   // line was longer than is kept
 	lastCR  bool   // the last byte was CR: a LF now belongs to it
 	started bool   // the byte order mark can no longer come
@@ -127,10 +130,22 @@ func (s *Scanner) limit() int {
 func (s *Scanner) keep(p []byte) {
 	room := s.limit() + len("data: ") - len(s.line)
 	if len(p) > room {
-		p = p[:max(room, 0)]
 		s.lineCut = true
+		s.keepTail(p[max(room, 0):])
+		p = p[:max(room, 0)]
 	}
 	s.line = append(s.line, p...)
+}
+
+// tailSize is how much of the end of a cut line is kept at least.
+const tailSize = 4 << 10
+
+func (s *Scanner) keepTail(p []byte) {
+	p = p[max(0, len(p)-tailSize):]
+	if len(s.tail)+len(p) > 2*tailSize {
+		s.tail = append(s.tail[:0], s.tail[len(s.tail)-tailSize:]...)
+	}
+	s.tail = append(s.tail, p...)
 }
 
 var bom = []byte("\xef\xbb\xbf")
@@ -170,7 +185,11 @@ func (s *Scanner) addData(value []byte) {
 	s.hasData = true
 	if room := s.limit() - len(s.data); len(value) > room || s.lineCut {
 		s.cut = true
-		value = value[:min(len(value), max(room, 0))]
+		kept := min(len(value), max(room, 0))
+		if !s.lineCut {
+			s.keepTail(value[kept:])
+		}
+		value = value[:kept]
 	}
 	s.data = append(s.data, value...)
 }
@@ -178,9 +197,13 @@ func (s *Scanner) addData(value []byte) {
 func (s *Scanner) dispatch(emit func(Event) bool) bool {
 	more := true
 	if s.hasData || len(s.name) > 0 {
-		more = emit(Event{Name: s.name, Data: s.data, Cut: s.cut, Start: s.start, End: s.offset})
+		e := Event{Name: s.name, Data: s.data, Cut: s.cut, Start: s.start, End: s.offset}
+		if s.cut {
+			e.Tail = s.tail
+		}
+		more = emit(e)
 	}
-	s.name, s.data = s.name[:0], s.data[:0]
+	s.name, s.data, s.tail = s.name[:0], s.data[:0], s.tail[:0]
 	s.hasData, s.cut, s.open = false, false, false
 	return more
 }
