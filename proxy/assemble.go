@@ -23,7 +23,8 @@ type Parts struct {
 	Version  string
 	Log      *slog.Logger
 	Env      settings.Lookup // seeds the resilience settings
-	Limits   Limits
+	// Limits replace the waits that the settings name; zero leaves them.
+	Limits Limits
 	// Clock is the core's time, Real converts it to real time; nil is the
 	// system's clock.
 	Clock clock.Clock
@@ -54,6 +55,9 @@ func Assemble(ctx context.Context, p Parts) (*Product, error) {
 	})
 	if err != nil {
 		return nil, fmt.Errorf("start the service: %w", err)
+	}
+	if p.Limits == (Limits{}) {
+		p.Limits = LimitsOf(svc.InForce().Timeouts)
 	}
 	stream := events.New(svc, p.Log)
 	api := rest.New(rest.Options{Facade: svc, Events: stream, Token: func() string { return p.Token }, Log: p.Log})

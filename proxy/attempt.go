@@ -12,6 +12,8 @@ import (
 	"breakwater/proxy/upstream"
 	"breakwater/resilience"
 	"breakwater/resilience/outcome"
+	"breakwater/resilience/settings"
+	"breakwater/resilience/watchdog"
 )
 
 // exchange is one client request on its way to an answer.
@@ -37,6 +39,7 @@ type failure struct {
 	until   time.Time // end of the cooldown that followed, in core time
 	header  http.Header
 	body    []byte
+	code    string // the word for a broken stream, in place of the reason
 }
 
 // verdict is what an attempt means for the attempt loop.
@@ -44,6 +47,7 @@ type verdict uint8
 
 const (
 	tryNext verdict = iota // nothing was sent; another target may answer
+	again                  // nothing was sent; the same target may answer
 	ended                  // the client has its answer, or is gone
 )
 
@@ -95,38 +99,56 @@ func routeOf(choices []control.Choice, c *resilience.Conn) *control.Route {
 	return nil
 }
 
-// try sends the request to one target. The attempt's permit goes back on
-// every path.
+// try sends the request to one target, and again to the same one where
+// recovery is switched on and the answer broke off before the client saw any
+// of it. The attempt's permit goes back on every path.
 func (x *exchange) try(a *resilience.Attempt, r *control.Route, model string) verdict {
 	defer a.Release()
 	r.Use.InFlight.Add(1)
 	defer r.Use.InFlight.Add(-1)
 	r.Use.LastUsed.Store(time.Now().UnixMilli())
 	x.s.svc.MarkUse()
+	t := &attempt{x: x, permit: a, route: r, model: model, began: time.Now(), recovery: x.s.svc.InForce().StreamRecovery}
+	for {
+		if v := t.once(); v != again {
+			return v
+		}
+		t.reopened++
+		t.usage = dialect.Usage{}
+	}
+}
 
-	ctx, cancel := context.WithCancelCause(x.r.Context())
+// once makes one call and relays its answer.
+func (t *attempt) once() verdict {
+	ctx, cancel := context.WithCancelCause(t.x.r.Context())
 	defer cancel(nil)
-	t := &attempt{x: x, permit: a, route: r, model: model, began: time.Now(), watch: newWatch(cancel)}
+	t.watch = newWatch(t.x.s.limits.Headers, cancel)
 	defer t.watch.stop()
-	t.watch.expect(x.s.limits.Headers, errNoHeaders)
-
-	ep, _ := r.Endpoint(x.rt.dialect)
-	res, err := x.s.up.Do(ctx, upstream.Call{
-		Method: x.r.Method, Dialect: x.rt.dialect, BaseURL: ep.URL, Path: x.rt.path, Query: x.r.URL.RawQuery,
-		Header: x.r.Header, Body: x.body.WithModel(model),
-		Auth: authFor(r, ep), Credential: r.Credential(), Key: r.Key(),
-	})
+	res, err := t.send(ctx, t.x.body.WithModel(t.model))
 	if err != nil {
 		return t.broke(ctx, err)
 	}
 	defer func() { _ = res.Body.Close() }() // the answer was read or given up
-	if res.StatusCode >= 300 {
+	switch {
+	case res.StatusCode >= 300:
 		return t.refused(ctx, res)
-	}
-	if isEventStream(res) {
+	case isEventStream(res):
+		t.watch.accepted(t.budgets())
 		return t.stream(ctx, res)
 	}
+	t.watch.accepted(watchdog.Budgets{Idle: t.x.s.limits.Body})
 	return t.document(ctx, res)
+}
+
+// send calls the target with this body.
+func (t *attempt) send(ctx context.Context, body []byte) (*http.Response, error) {
+	x, r := t.x, t.route
+	ep, _ := r.Endpoint(x.rt.dialect)
+	return x.s.up.Do(ctx, upstream.Call{
+		Method: x.r.Method, Dialect: x.rt.dialect, BaseURL: ep.URL, Path: x.rt.path, Query: x.r.URL.RawQuery,
+		Header: x.r.Header, Body: body,
+		Auth: authFor(r, ep), Credential: r.Credential(), Key: r.Key(),
+	})
 }
 
 func isEventStream(res *http.Response) bool {
@@ -176,6 +198,11 @@ type attempt struct {
 	model  string
 	began  time.Time
 	watch  *watch
+	code   string // of the last failure of a stream
+	usage  dialect.Usage
+	// recovery holds the switches, reopened how often they were made use of.
+	recovery settings.StreamRecovery
+	reopened int
 }
 
 // fail reports a failure before the commit point and says how to go on.
@@ -195,7 +222,7 @@ func (t *attempt) fail(o outcome.Outcome, header http.Header, body []byte) verdi
 		DurationMs: time.Since(t.began).Milliseconds(), Until: x.s.svc.Real(effect.Until),
 	}, t.route)
 	x.act.FailedOver = true
-	f := failure{route: t.route, outcome: o, until: effect.Until, header: header, body: body}
+	f := failure{route: t.route, outcome: o, until: effect.Until, header: header, body: body, code: t.code}
 	if !o.Fallback {
 		x.handOn(f)
 		return ended
@@ -208,7 +235,7 @@ func (t *attempt) fail(o outcome.Outcome, header http.Header, body []byte) verdi
 // is there to be told.
 func (t *attempt) gone() verdict {
 	t.x.step(control.Step{Kind: control.StepLeft, Model: t.model, DurationMs: time.Since(t.began).Milliseconds()}, t.route)
-	t.x.act.ConnectionID, t.x.act.ConnectionName, t.x.act.Provider = t.route.Record.ID, t.route.Record.Name, t.route.Provider.ID
+	t.credit()
 	t.x.finish(statusClientLeft, "client_left")
 	return ended
 }
@@ -232,8 +259,12 @@ func (t *attempt) answered(status int) verdict {
 	return ended
 }
 
-// credit names the connection that answered.
+// credit names the connection that answered and what it cost.
 func (t *attempt) credit() {
-	a := &t.x.act
+	a, u := &t.x.act, &t.usage
+	a.Usage = control.Usage{
+		InputTokens: u.Input, OutputTokens: u.Output, CacheReadTokens: u.CacheRead, CacheWriteTokens: u.CacheWrite,
+		ReasoningTokens: u.Reasoning, StopReason: u.Stop,
+	}
 	a.ConnectionID, a.ConnectionName, a.Provider = t.route.Record.ID, t.route.Record.Name, t.route.Provider.ID
 }

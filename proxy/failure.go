@@ -13,6 +13,7 @@ import (
 
 	"breakwater/resilience/classify"
 	"breakwater/resilience/outcome"
+	"breakwater/resilience/watchdog"
 )
 
 // input is what the classifier must know of this attempt.
@@ -50,12 +51,27 @@ func (t *attempt) broke(ctx context.Context, err error) verdict {
 	if t.x.r.Context().Err() != nil {
 		return t.gone()
 	}
-	return t.fail(t.streamFailure(ctx, err), nil, nil)
+	o := t.streamFailure(ctx, err)
+	if t.reopens() && reopenable(kindOf(context.Cause(ctx), err)) {
+		return t.reopen(o)
+	}
+	return t.fail(o, nil, nil)
 }
+
+// codeEarlyEOF is the word for an answer that ended before it began.
+const codeEarlyEOF = "STREAM_EARLY_EOF"
 
 // streamFailure says whose fault it is that an answer did not come or broke.
 func (t *attempt) streamFailure(ctx context.Context, err error) outcome.Outcome {
-	return t.without(kindOf(context.Cause(ctx), err))
+	cause := context.Cause(ctx)
+	var late overdue
+	switch {
+	case errors.As(cause, &late) && late.cause != watchdog.NoAnswer:
+		t.code = late.cause.Code()
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		t.code = codeEarlyEOF
+	}
+	return t.without(kindOf(cause, err))
 }
 
 // without classifies a failure that has no status. One of our own deadlines
@@ -70,11 +86,15 @@ func (t *attempt) without(kind classify.TransportKind) outcome.Outcome {
 
 // kindOf names a failure below HTTP.
 func kindOf(cause, err error) classify.TransportKind {
-	switch {
-	case errors.Is(cause, errStalled), errors.Is(cause, errIdle):
-		return classify.Stalled
-	case isDeadline(cause):
+	var late overdue
+	if errors.As(cause, &late) {
+		switch late.cause {
+		case watchdog.Stalled, watchdog.Silent, watchdog.TooSlow:
+			return classify.Stalled
+		}
 		return classify.LocalDeadline
+	}
+	switch {
 	case isTLS(err):
 		return classify.TLS
 	case isUnknownHost(err):

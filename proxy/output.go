@@ -23,7 +23,8 @@ type output struct {
 	early  bool // by the first sign of life
 	done   bool
 	sent   int64
-	err    error // of the first failed write
+	err    error     // of the first failed write
+	until  time.Time // the write deadline in force
 }
 
 func newOutput(w http.ResponseWriter, limit time.Duration) *output {
@@ -107,13 +108,24 @@ func (o *output) send(p []byte) {
 	if len(p) == 0 || o.err != nil {
 		return
 	}
-	_ = o.ctl.SetWriteDeadline(time.Now().Add(o.limit)) // unsupported only without a socket
+	o.extend()
 	n, err := o.w.Write(p)
 	o.sent += int64(n)
 	if err == nil {
 		err = o.ctl.Flush()
 	}
 	o.err = err
+}
+
+// extend gives the next write its time. A deadline is set for some writes at
+// once: setting one costs as much as a small write.
+func (o *output) extend() {
+	now := time.Now()
+	if o.until.Sub(now) >= o.limit {
+		return
+	}
+	o.until = now.Add(o.limit + o.limit/4)
+	_ = o.ctl.SetWriteDeadline(o.until) // unsupported only without a socket
 }
 
 // bytes returns how many bytes of a body were sent.

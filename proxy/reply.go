@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"net/http"
@@ -15,6 +16,7 @@ import (
 	"breakwater/proxy/upstream"
 	"breakwater/resilience"
 	"breakwater/resilience/outcome"
+	"breakwater/resilience/watchdog"
 )
 
 // refusal is an error answer of our own with the wait after which the client
@@ -163,12 +165,13 @@ func (x *exchange) nobodyLeft(plan resilience.Plan) refusal {
 		return refusal{Refusal: x.ownRefusal(last)}
 	case last != nil && last.outcome.Class == outcome.Neutral:
 		return refusal{Refusal: dialect.Refusal{
-			Status: http.StatusGatewayTimeout, Type: "timeout_error", Code: string(last.outcome.Reason),
+			Status: http.StatusGatewayTimeout, Type: typeOf(last.code, "timeout_error"), Code: cmp.Or(last.code, string(last.outcome.Reason)),
 			Message: last.route.Record.Name + " did not answer in time.",
 		}}
 	case last != nil && !waitsFor(last.outcome):
 		return refusal{Refusal: dialect.Refusal{
-			Status: http.StatusBadGateway, Type: "api_error", Code: string(last.outcome.Reason), Message: x.story(last),
+			Status: http.StatusBadGateway, Type: typeOf(last.code, "api_error"),
+			Code: cmp.Or(last.code, string(last.outcome.Reason)), Message: x.story(last),
 		}}
 	case waits:
 		return refusal{x.comeBack(plan, wait), wait}
@@ -176,6 +179,18 @@ func (x *exchange) nobodyLeft(plan resilience.Plan) refusal {
 	return refusal{Refusal: dialect.Refusal{
 		Status: http.StatusBadGateway, Type: "api_error", Code: "no_connection_available", Message: x.story(last),
 	}}
+}
+
+// typeOf is the error type that belongs to a stream's own code (stream sheet
+// §6.2), or the usual one.
+func typeOf(code, usual string) string {
+	switch code {
+	case watchdog.NotReady.Code():
+		return "stream_timeout"
+	case codeEarlyEOF:
+		return "stream_early_eof"
+	}
+	return usual
 }
 
 // waitsFor reports whether waiting cures the failure: a limit, in contrast to

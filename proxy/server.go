@@ -168,7 +168,7 @@ func (s *Server) inference(rt route) http.Handler {
 			x.refuse(*ref)
 			return
 		}
-		if x.body.Stream {
+		if x.body.Stream && s.limits.Heartbeat > 0 {
 			x.out.hold(s.limits.held(x.client), s.limits.Heartbeat, x.client.SignOfLife)
 		}
 		x.run()

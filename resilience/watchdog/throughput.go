@@ -73,10 +73,14 @@ func (m *meter) suspend(now time.Time, open bool) {
 }
 
 // due returns when the stream is to be judged next, which is now or earlier
-// when the judgement is that it is too slow, or zero for never.
+// when the judgement is that it is too slow, or zero for never. A suspension may
+// end at any time, so it is looked at again soon.
 func (m *meter) due(now time.Time) time.Time {
-	if !m.rules.Enabled || m.suspended {
+	if !m.rules.Enabled {
 		return time.Time{}
+	}
+	if m.suspended {
+		return now.Add(m.slot())
 	}
 	first := m.from.Add(m.rules.Window)
 	if warm := m.began.Add(m.rules.WarmUp + m.rules.Window); warm.After(first) {

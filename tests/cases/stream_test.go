@@ -204,7 +204,7 @@ func TestLocalDeadlineIsNoPenalty(t *testing.T) {
 // any of it; pings keep nobody waiting (case P32).
 func TestStalledStreamIsReplaced(t *testing.T) {
 	limits := proxy.DefaultLimits()
-	limits.Stall = 200 * time.Millisecond
+	limits.Readiness, limits.ReadinessMax, limits.Stall = 200*time.Millisecond, time.Minute, 200*time.Millisecond
 	for name, step := range map[string]simulator.Step{
 		"silence":        simulator.OK().StallAfter(simulator.AfterPreamble, simulator.Forever),
 		"case P32 pings": simulator.OK().KeepAliveAt(simulator.AfterPreamble, "ping", 20*time.Millisecond, simulator.Forever),

@@ -1,0 +1,149 @@
+package proxy
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strconv"
+	"sync"
+
+	"breakwater/proxy/dialect"
+	"breakwater/proxy/upstream"
+	"breakwater/resilience/classify"
+)
+
+// head sends the answer's headers: the commit point. A length of -1 leaves the
+// upstream's in place.
+func (t *attempt) head(res *http.Response, length int) {
+	if t.x.act.FirstOutputMs < 0 {
+		t.x.act.FirstOutputMs = t.x.since()
+	}
+	t.x.out.head(res.StatusCode, func(h http.Header) {
+		upstream.CopyAnswerHeader(h, res.Header)
+		switch {
+		case isEventStream(res):
+			streamHeader(h)
+			h.Del("Content-Length") // it may end otherwise than the upstream meant
+		case length >= 0:
+			h.Set("Content-Length", strconv.Itoa(length))
+		}
+	})
+}
+
+// write sends bytes to the client at once. It reports whether the client is
+// still there.
+func (t *attempt) write(p []byte) bool {
+	if t.x.out.write(p) {
+		return true
+	}
+	t.gone()
+	return false
+}
+
+var documents = sync.Pool{New: func() any { b := make([]byte, maxHeld); return &b }}
+
+// document relays an answer that is no stream. It is held until it is clear
+// that it is one: whole, or longer than what is held back, and JSON (case P28).
+func (t *attempt) document(ctx context.Context, res *http.Response) verdict {
+	bufp := documents.Get().(*[]byte)
+	defer documents.Put(bufp)
+	n, err := t.fill(res.Body, *bufp)
+	held, whole := (*bufp)[:n], errors.Is(err, io.EOF)
+	if t.x.r.Context().Err() != nil {
+		return t.gone()
+	}
+	if err != nil && !whole {
+		return t.lostDocument(ctx, err)
+	}
+	first := bytes.TrimLeft(held, " \t\r\n")
+	switch {
+	case t.x.out.begun(): // the client reads a stream already
+		return t.fail(t.without(classify.NotAnAnswer), nil, nil)
+	case len(first) == 0:
+		t.code = codeEarlyEOF
+		return t.lostDocument(ctx, io.EOF)
+	case first[0] != '{' && first[0] != '[':
+		return t.fail(t.without(classify.NotAnAnswer), nil, nil)
+	case whole && dialect.IsErrorDocument(held):
+		return t.fail(t.errorEvent(res, held), res.Header, held)
+	}
+	if whole {
+		t.usage.Document(t.x.rt.dialect, held)
+		t.head(res, len(held))
+		if !t.write(held) {
+			return ended
+		}
+		return t.answered(res.StatusCode)
+	}
+	t.usage.Head(t.x.rt.dialect, held)
+	t.head(res, -1)
+	if !t.write(held) {
+		return ended
+	}
+	if v, over := t.rest(ctx, res, *bufp); over {
+		return v
+	}
+	return t.answered(res.StatusCode)
+}
+
+// lostDocument handles a document that broke off before the client saw any of
+// it.
+func (t *attempt) lostDocument(ctx context.Context, err error) verdict {
+	o := t.streamFailure(ctx, err)
+	if t.reopens() && reopenable(kindOf(context.Cause(ctx), err)) {
+		return t.reopen(o)
+	}
+	return t.fail(o, nil, nil)
+}
+
+// fill reads until the buffer is full or the body ends, which is an io.EOF.
+func (t *attempt) fill(r io.Reader, buf []byte) (n int, err error) {
+	for n < len(buf) && err == nil {
+		var m int
+		m, err = r.Read(buf[n:])
+		n += m
+		t.watch.saw(sight{})
+	}
+	return n, err
+}
+
+// rest copies what is left of a long document. The buffer holds what has been
+// sent already.
+func (t *attempt) rest(ctx context.Context, res *http.Response, buf []byte) (verdict, bool) {
+	end := append([]byte(nil), buf[len(buf)-usageTail:]...)
+	for {
+		n, err := res.Body.Read(buf)
+		if n > 0 {
+			t.watch.saw(sight{})
+			end = lastBytes(end, buf[:n])
+			if !t.write(buf[:n]) {
+				return ended, true
+			}
+		}
+		switch {
+		case errors.Is(err, io.EOF):
+			t.usage.Tail(t.x.rt.dialect, end)
+			return ended, false
+		case err != nil && t.x.r.Context().Err() != nil:
+			return t.gone(), true
+		case err != nil:
+			t.cut(t.streamFailure(ctx, err))
+		}
+	}
+}
+
+// usageTail is how much of the end of a long document is kept for its usage.
+const usageTail = 4 << 10
+
+// lastBytes returns the last bytes of what end held and p after it.
+func lastBytes(end, p []byte) []byte {
+	if len(p) >= usageTail {
+		return append(end[:0], p[len(p)-usageTail:]...)
+	}
+	if over := len(end) + len(p) - usageTail; over > 0 {
+		end = append(end[:0], end[over:]...)
+	}
+	return append(end, p...)
+}

@@ -1,0 +1,129 @@
+package proxy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"breakwater/proxy/dialect"
+	"breakwater/resilience/watchdog"
+)
+
+const (
+	aPing     = "event: ping\ndata: {\"type\": \"ping\"}\n\n"
+	aComment  = ": still here\n\n"
+	aStart    = "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"usage\":{}}}\n\n"
+	aThink    = "event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"delta\":{\"type\":\"thinking_delta\",\"thinking\":\"\"}}\n\n"
+	aSign     = "event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"delta\":{\"type\":\"signature_delta\",\"signature\":\"\"}}\n\n"
+	rCreated  = "event: response.created\ndata: {\"type\":\"response.created\"}\n\n"
+	rThinks   = "event: response.output_item.added\ndata: {\"type\":\"response.output_item.added\",\"item\":{\"type\":\"reasoning\"}}\n\n"
+	rSummary  = "data: {\"type\":\"response.reasoning_summary_text.delta\",\"delta\":\"\"}\n\n"
+	rProgress = "event: response.in_progress\ndata: {\"type\":\"response.in_progress\"}\n\n"
+	cRole     = "data: {\"choices\":[{\"delta\":{\"role\":\"assistant\"}}]}\n\n"
+	cText     = "data: {\"choices\":[{\"delta\":{\"content\":\"hi\"}}]}\n\n"
+	cEmpty    = "data: {\"choices\":[{\"delta\":{}}]}\n\n"
+)
+
+// sent is something that an upstream sends at a second, or every so many.
+type sent struct {
+	at, every float64
+	bytes     string
+}
+
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+
+// givenUp plays a stream into a relay that writes nowhere, and returns after
+// how long and why the watch gave up.
+func givenUp(d dialect.Name, b watchdog.Budgets, stream []sent, end float64) (time.Duration, watchdog.Cause) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	defer cancel(nil)
+	began := time.Now()
+	w := newWatch(time.Hour, cancel)
+	defer w.stop()
+	w.accepted(b)
+	s := &relay{t: &attempt{x: &exchange{rt: route{dialect: d}}, watch: w}, failAt: -1}
+	for tick := 0.0; tick < end && ctx.Err() == nil; tick++ {
+		for _, x := range stream {
+			if x.at == tick || x.every > 0 && tick > x.at && int(tick-x.at)%int(x.every) == 0 {
+				s.sight = sight{at: time.Now()}
+				s.scan.Feed([]byte(x.bytes), s.event)
+				w.saw(s.sight)
+			}
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(time.Second):
+		}
+	}
+	var late overdue
+	errors.As(context.Cause(ctx), &late)
+	return time.Since(began), late.cause
+}
+
+// What re-arms the budgets in each dialect, at real events, to the second.
+func TestStreamsAreGivenUpInTime(t *testing.T) {
+	b := watchdog.Budgets{Ready: 80 * time.Second, ReadyCap: 180 * time.Second, Stall: 95 * time.Second, Idle: 600 * time.Second, Total: 1260 * time.Second}
+	never := time.Duration(0)
+	tests := []struct {
+		name   string
+		d      dialect.Name
+		b      watchdog.Budgets
+		stream []sent
+		after  time.Duration
+		cause  watchdog.Cause
+	}{
+		{"case P32 pings", dialect.Anthropic, b, []sent{{0, 0, aStart}, {0, 10, aPing}}, seconds(95), watchdog.Stalled},
+		{"case P32 comments", dialect.Anthropic, b, []sent{{0, 0, aStart}, {0, 10, aComment}}, seconds(95), watchdog.Stalled},
+		{"case P32 empty thinking deltas re-arm", dialect.Anthropic, b, []sent{{0, 0, aStart}, {60, 0, aThink}, {0, 10, aPing}}, seconds(155), watchdog.Stalled},
+		{"case P32 signatures re-arm", dialect.Anthropic, b, []sent{{0, 0, aStart}, {60, 0, aThink}, {120, 0, aSign}, {0, 10, aPing}}, seconds(215), watchdog.Stalled},
+		{"case 171 reasoning items", dialect.Responses, b, []sent{{0, 0, rCreated}, {50, 0, rThinks}, {100, 0, rSummary}, {0, 10, rProgress}}, seconds(195), watchdog.Stalled},
+		{"case 171 a frame in two pieces counts once whole", dialect.Anthropic, b, []sent{{0, 0, aStart}, {40, 0, aThink[:50]}, {60, 0, aThink[50:]}, {0, 10, ""}}, seconds(155), watchdog.Stalled},
+		{"output, then empty chunks", dialect.Chat, b, []sent{{0, 0, cRole}, {30, 0, cText}, {0, 10, cEmpty}}, seconds(125), watchdog.Stalled},
+		{"output re-arms", dialect.Chat, b, []sent{{0, 0, cRole}, {30, 50, cText}}, seconds(1260), watchdog.TooLong},
+		{"case 167 pings only", dialect.Anthropic, b, []sent{{0, 10, aPing}}, seconds(95), watchdog.Stalled},
+		{"case 167 pings only, with the usual budgets", dialect.Anthropic, DefaultLimits().of(80 * time.Second), []sent{{0, 10, aPing}}, seconds(180), watchdog.NotReady},
+		{"case 169 a role is ready", dialect.Chat, DefaultLimits().of(80 * time.Second), []sent{{70, 0, cRole}, {70, 10, cEmpty}}, seconds(300), watchdog.Stalled},
+		{"silence after output", dialect.Chat, DefaultLimits().of(400 * time.Second), []sent{{0, 0, cText}}, seconds(400), watchdog.Stalled},
+		{"watches switched off", dialect.Chat, watchdog.Budgets{}, []sent{{0, 0, cText}}, never, watchdog.None},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				after, cause := givenUp(tt.d, tt.b, tt.stream, 3000)
+				if cause != tt.cause || cause != watchdog.None && after != tt.after {
+					t.Errorf("given up for %q after %v, want %q after %v", cause.Code(), after, tt.cause.Code(), tt.after)
+				}
+			})
+		})
+	}
+}
+
+// The rate of output is judged on text alone (case 190).
+func TestTrickleIsGivenUp(t *testing.T) {
+	b := watchdog.Budgets{Throughput: watchdog.Throughput{Enabled: true, WarmUp: seconds(30), Window: seconds(30), BytesPerSecond: 4, MinBytes: 1}}
+	tool := `data: {"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":"x"}}]}}]}` + "\n\n"
+	think := `data: {"choices":[{"delta":{"reasoning_content":"hm"}}]}` + "\n\n"
+	fill := fmt.Sprintf(`data: {"choices":[{"delta":{"content":%q}}]}`+"\n\n", "0123456789")
+	for _, tt := range []struct {
+		name   string
+		stream []sent
+		cause  watchdog.Cause
+	}{
+		{"slow text", []sent{{0, 4, cText}}, watchdog.TooSlow},
+		{"quick text", []sent{{0, 2, fill}}, watchdog.None},
+		{"a tool call is open", []sent{{0, 0, cText}, {1, 4, tool}}, watchdog.None},
+		{"reasoning is open", []sent{{0, 0, cText}, {1, 4, think}}, watchdog.None},
+		{"heartbeats", []sent{{0, 0, cText}, {1, 1, cEmpty}}, watchdog.TooSlow},
+	} {
+		t.Run("case 190 "+tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				if after, cause := givenUp(dialect.Chat, b, tt.stream, 600); cause != tt.cause || cause != watchdog.None && after > seconds(62) {
+					t.Errorf("given up for %q after %v, want %q", cause.Code(), after, tt.cause.Code())
+				}
+			})
+		})
+	}
+}
