@@ -1,0 +1,64 @@
+package combo
+
+import "slices"
+
+// Good is the place that last served a combo.
+type Good struct {
+	Provider   string
+	Connection string
+}
+
+var goods = slot[Good]{"lkgp", 2000}
+
+// lastKnownGood puts the place of the last success first: the same connection,
+// else another one of the provider.
+func lastKnownGood(in *Input) []Target {
+	g, ok := LastGood(in.State, in.Combo, in.ComboID)
+	if !ok {
+		return slices.Clone(in.Targets)
+	}
+	at := -1
+	for i := range in.Targets {
+		t := &in.Targets[i]
+		if t.Provider != g.Provider {
+			continue
+		}
+		if g.Connection != "" && t.Connection == g.Connection {
+			at = i
+			break
+		}
+		if at < 0 {
+			at = i
+		}
+	}
+	if at < 0 {
+		return slices.Clone(in.Targets)
+	}
+	return front(in.Targets, at)
+}
+
+// lastKnownGoodDone keeps the place that answered and forgets one that failed.
+func lastKnownGoodDone(r *Result) {
+	if r.Served != nil {
+		SetGood(r.State, r.Combo, r.ComboID, Good{r.Served.Provider, r.connection()})
+		return
+	}
+	if len(r.Failed) == 0 { // nothing was tried
+		return
+	}
+	goods.drop(r.State, goodKey(r.Combo, r.ComboID))
+}
+
+// LastGood returns the last good place of a combo. It outlives a restart: the
+// caller stores it after a request and puts it back with SetGood.
+func LastGood(st State, combo, id string) (Good, bool) { return goods.get(st, goodKey(combo, id)) }
+
+// SetGood sets the last good place of a combo.
+func SetGood(st State, combo, id string, g Good) {
+	goods.do(st, goodKey(combo, id), func(v *Good) bool {
+		*v = g
+		return true
+	})
+}
+
+func goodKey(combo, id string) string { return combo + "\x00" + id }

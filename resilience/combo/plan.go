@@ -1,0 +1,218 @@
+package combo
+
+import (
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Planner plans requests for combos. It is safe for concurrent use when its
+// World and Live are.
+type Planner struct {
+	Resolver
+	State State
+	Rand  Rand
+	// Live returns what is known of a target at the moment; nil: nothing.
+	Live func(t *Target) Live
+	// Health is asked about the connection a session is bound to; nil: nothing
+	// is known of it.
+	Health Health
+}
+
+// Request is one request for a combo.
+type Request struct {
+	Needs
+	Now     time.Time
+	Session string // SessionKey, empty: none
+	// CacheKey is what CacheKey returned; CacheAffinity lets it move targets in
+	// strategies other than cache-optimized as well.
+	CacheKey      string
+	CacheAffinity bool
+	Hints         Hints
+	Evals         map[string]EvalScore // by "provider/model"
+	Auto          *AutoName            // when the combo stands for an auto name
+
+	path  []string // the combos this one is nested in, outermost first
+	depth int      // … and how many there may be, 0: as the combo says
+}
+
+// Plan is the order in which the targets of one request are to be tried.
+type Plan struct {
+	Combo  *Combo
+	Config *Config
+	Entry  *Entry
+	Order  []Target
+	// LastResort is tried only when nothing of Order could be dispatched:
+	// round-robin targets that seem unable to do what the request needs.
+	LastResort []Target
+
+	declared []Target
+	reserved string
+	state    State
+	session  string
+	path     []string
+
+	mu     sync.Mutex
+	failed []Target
+	ended  bool
+}
+
+// Plan runs the steps of sheet §1.6 in their order. The refusal is the answer
+// when there is nothing to try.
+func (p *Planner) Plan(c *Combo, q *Request) (*Plan, *Refusal) {
+	cfg := Cascade(p.Globals, c.firstProvider(), c.Config)
+	e, ok := Lookup(string(c.Strategy))
+	if !ok {
+		e, _ = Lookup(string(Priority))
+	}
+	if q.depth > 0 {
+		cfg.MaxComboDepth = q.depth
+	}
+	targets := p.byTags(p.Resolve(c, &cfg, q.path), &q.Needs) // steps 1 to 4
+	if len(targets) == 0 {
+		return nil, noTargets("The combo " + c.Name + " has no target that could be used.")
+	}
+	if p.Live != nil {
+		for i := range targets {
+			targets[i].Live = p.Live(&targets[i])
+		}
+	}
+	if q.Auto != nil {
+		targets = q.Auto.Filter(targets)
+	}
+	if r := overflows(targets, &q.Needs); r != nil { // step 5
+		return nil, r
+	}
+	plan := &Plan{Combo: c, Config: &cfg, Entry: e, state: p.State, session: q.Session, path: append(slices.Clone(q.path), c.Name)}
+	if r := p.order(plan, q, targets); r != nil {
+		plan.Abandon(q.Now)
+		return nil, r
+	}
+	return plan, nil
+}
+
+// order is steps 6 to 14.
+func (p *Planner) order(plan *Plan, q *Request, targets []Target) *Refusal {
+	e, cfg := plan.Entry, plan.Config
+	if e.Name == RoundRobin { // has its filters first: its counter is over what can be used
+		kept, rejected, r := capable(targets, &q.Needs, cfg.CompatFailOpen)
+		if r != nil {
+			kept, rejected = rejected, nil
+		}
+		targets, plan.LastResort = kept, rejected
+	}
+	plan.declared = targets
+	in := &Input{
+		Combo: plan.Combo.Name, ComboID: plan.Combo.ID, Targets: targets, Config: cfg, State: p.State,
+		Now: q.Now, Rand: p.Rand, CacheKey: q.CacheKey, Session: q.Session, Hints: q.Hints,
+	}
+	if e.Name == Weighted && !slices.ContainsFunc(targets, func(t Target) bool { return t.Usable() }) {
+		return EmptyPool(q.Now, exclusions(targets))
+	}
+	order := e.Order(in)
+	plan.reserved = in.Reserved
+	if in.Refusal != nil {
+		return in.Refusal
+	}
+	moved := e.Name == CacheOptimized && q.CacheKey != ""
+	if !moved {
+		order = in.stick(e, p.Health, order) // step 8
+		order = cfg.Eval.byEval(order, q.Evals)
+	}
+	if e.Name != RoundRobin { // step 10
+		kept, _, r := capable(order, &q.Needs, cfg.CompatFailOpen)
+		if r != nil {
+			return r
+		}
+		order = kept
+	}
+	order = roomy(order, &q.Needs)
+	order, r := cfg.Context.require(order) // step 11
+	if r != nil {
+		return r
+	}
+	order = byTask(plan.Combo, &q.Hints, order) // step 12
+	if q.CacheAffinity && e.Name != RoundRobin {
+		order = withAffinity(e, q.CacheKey, order) // step 13
+	}
+	if len(order) == 0 {
+		return noTargets("The combo " + plan.Combo.Name + " has no target with quota left.")
+	}
+	plan.Order = order
+	plan.handOver(q.Now) // step 14
+	return nil
+}
+
+// handOver moves the reserved slot to the target that comes first in the end.
+func (p *Plan) handOver(now time.Time) {
+	if first := p.Order[0].Connection; p.reserved != "" && first != p.reserved {
+		End(p.state, now, p.reserved)
+		Begin(p.state, now, first)
+		p.reserved = first
+	}
+}
+
+// byTask reorders by how well the models suit the task: only combos whose name
+// says that they choose by it.
+func byTask(c *Combo, h *Hints, order []Target) []Target {
+	if h.Task == "" || c.Strategy == Auto || !strings.Contains(strings.ToLower(c.Name), "task") {
+		return order
+	}
+	return take(order, rank(order, func(t *Target) float64 { return TaskFit(h.TaskFit, t.Model, t.Live.Facts, h.Task) }))
+}
+
+func exclusions(targets []Target) []Excluded {
+	list := make([]Excluded, len(targets))
+	for i, t := range targets {
+		reason := t.Live.Hold
+		if reason == NotHeld {
+			reason = CircuitOpen
+		}
+		list[i] = Excluded{Target: t, Reason: reason, Until: t.Live.Until}
+	}
+	return list
+}
+
+// Fail notes a target that was tried in vain.
+func (p *Plan) Fail(t Target) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.failed = append(p.failed, t)
+}
+
+// Serve ends the plan with the target that answered. connection is the one that
+// was used, when the target names none. relay may be nil.
+func (p *Plan) Serve(now time.Time, t Target, connection string, relay *Relay) {
+	p.end(now, &t, connection, relay)
+}
+
+// Abandon ends the plan without an answer. Ending it twice does nothing, so it
+// may be deferred.
+func (p *Plan) Abandon(now time.Time) { p.end(now, nil, "", nil) }
+
+func (p *Plan) end(now time.Time, served *Target, connection string, relay *Relay) {
+	p.mu.Lock()
+	if p.ended {
+		p.mu.Unlock()
+		return
+	}
+	p.ended = true
+	failed := p.failed
+	p.mu.Unlock()
+	r := &Result{
+		Entry: p.Entry, Combo: p.Combo.Name, ComboID: p.Combo.ID, Declared: p.declared, Order: p.Order, Config: p.Config,
+		State: p.state, Now: now, Served: served, Failed: failed, Connection: connection, Reserved: p.reserved, Relay: relay,
+	}
+	if p.Entry.Done != nil {
+		p.Entry.Done(r)
+	}
+	for i := range failed {
+		if failed[i].Connection != "" {
+			Unbind(p.state, p.session, failed[i].Connection)
+		}
+	}
+	if served != nil && !p.Config.DisableSessionStickiness && !p.Entry.NoSession {
+		Bind(p.state, now, p.session, r.connection())
+	}
+}

@@ -1,0 +1,145 @@
+package combo
+
+import (
+	"math"
+	"strings"
+)
+
+// factor is one of the things the auto engine weighs (ruling 4: 16).
+type factor int
+
+const (
+	fQuota factor = iota
+	fHealth
+	fCostInv
+	fLatencyInv
+	fTaskFit
+	fStability
+	fTierPriority
+	fTierAffinity
+	fSpecificity
+	fContextAffinity
+	fSessionAvailability
+	fDensity
+	fQuality
+	fCacheAffinity
+	fResetWindow
+	fReliability
+	factorCount
+)
+
+var factorNames = [factorCount]string{
+	"quota", "health", "costInv", "latencyInv", "taskFit", "stability", "tierPriority", "tierAffinity",
+	"specificityMatch", "contextAffinity", "sessionAvailability", "connectionDensity", "quality",
+	"cacheAffinity", "resetWindowAffinity", "reliability",
+}
+
+// Weights are the auto engine's, one a factor, in the order of FactorNames.
+type Weights [factorCount]float64
+
+// FactorNames returns the names of the factors as they stand in auto.weights.
+func FactorNames() []string { return factorNames[:] }
+
+// DefaultWeights are used when neither the combo nor the request says anything.
+var DefaultWeights = Weights{
+	fQuota: .1429, fHealth: .1605, fCostInv: .1429, fLatencyInv: .1143, fTaskFit: .0762,
+	fStability: .0476, fTierPriority: .0476, fTierAffinity: .0476, fSpecificity: .0476,
+	fContextAffinity: .0476, fSessionAvailability: .0476, fDensity: .0476, fQuality: .03,
+}
+
+// pack has the columns of the mode packs that differ from zero.
+func pack(q, h, c, l, t, s, tp, ca, sa, d, qual, rel float64) Weights {
+	return Weights{
+		fQuota: q, fHealth: h, fCostInv: c, fLatencyInv: l, fTaskFit: t, fStability: s, fTierPriority: tp,
+		fContextAffinity: ca, fSessionAvailability: sa, fDensity: d, fQuality: qual, fReliability: rel,
+	}
+}
+
+// The mode packs.
+const (
+	ShipFast         = "ship-fast"
+	CostSaver        = "cost-saver"
+	QualityFirst     = "quality-first"
+	OfflineFriendly  = "offline-friendly"
+	ReliabilityFirst = "reliability-first"
+	ChaosMode        = "chaos-mode"
+)
+
+var packs = map[string]Weights{
+	ShipFast:         pack(.1133, .2667, .0276, .3048, .0952, 0, .0376, .0095, .0476, .0476, .02, .03),
+	CostSaver:        pack(.1133, .181, .3324, .0476, .0952, .0476, .0376, 0, .0476, .0476, .02, .03),
+	QualityFirst:     pack(.0752, .1714, .0276, .0476, .3524, .1429, .0276, 0, .0476, .0476, .03, .03),
+	OfflineFriendly:  pack(.3324, .2667, .0752, .0476, 0, .0952, .0376, 0, .0476, .0476, .02, .03),
+	ReliabilityFirst: pack(.1133, .3524, .0181, .0476, .0952, .1905, .0276, 0, .0476, .0476, .02, .04),
+	ChaosMode:        pack(.0376, .4, .014, .0186, .1905, .1714, .004, .0186, .0476, .0476, .02, .03),
+}
+
+// NormalizeWeights brings weights to a sum of 1; negative ones and those that
+// are no number count as 0. Without any weight the defaults hold.
+func NormalizeWeights(w Weights) Weights {
+	sum := 0.0
+	for i, x := range w {
+		if x < 0 || math.IsNaN(x) || math.IsInf(x, 0) {
+			w[i] = 0
+			continue
+		}
+		sum += x
+	}
+	if sum <= 0 {
+		return NormalizeWeights(DefaultWeights)
+	}
+	for i := range w {
+		w[i] /= sum
+	}
+	return w
+}
+
+// NamedWeights reads auto.weights: a factor that is not named has none.
+func NamedWeights(named map[string]float64) Weights {
+	var w Weights
+	for i, name := range factorNames {
+		w[i] = named[name]
+	}
+	return NormalizeWeights(w)
+}
+
+// weights are those of the request's mode, else the combo's own, else its
+// pack's, else the defaults.
+func (a *AutoConfig) weights(mode string) Weights {
+	if w, ok := packs[mode]; ok {
+		return NormalizeWeights(w)
+	}
+	if mode == balanced {
+		return NormalizeWeights(DefaultWeights)
+	}
+	if len(a.Weights) > 0 {
+		return NamedWeights(a.Weights)
+	}
+	if w, ok := packs[a.ModePack]; ok {
+		return NormalizeWeights(w)
+	}
+	return NormalizeWeights(DefaultWeights)
+}
+
+// balanced is the mode without a pack.
+const balanced = "balanced"
+
+// ParseMode reads the header X-OmniRoute-Mode; an unknown word is no mode.
+func ParseMode(header string) string {
+	switch strings.ToLower(strings.TrimSpace(header)) {
+	case "fast", "fastest", "speed":
+		return ShipFast
+	case "quality", "best":
+		return QualityFirst
+	case "cheap", "cost", "saver":
+		return CostSaver
+	case "reliable":
+		return ReliabilityFirst
+	case "offline":
+		return OfflineFriendly
+	case "balanced", "default":
+		return balanced
+	default:
+		return ""
+	}
+}
