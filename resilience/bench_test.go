@@ -121,6 +121,14 @@ func TestBudgets(t *testing.T) {
 	if n := testing.AllocsPerRun(100, func() { e.Plan(cands) }); n > 2 {
 		t.Errorf("Plan over 50 connections makes %.0f allocations, 2 are allowed", n)
 	}
+	for _, c := range cands { // everybody out
+		cfg := c.Conn.Config()
+		cfg.Active = false
+		e.Upsert(cfg)
+	}
+	if n := testing.AllocsPerRun(100, func() { e.Plan(cands) }); n > 2 {
+		t.Errorf("Plan over 50 excluded connections makes %.0f allocations, 2 are allowed", n)
+	}
 	clean := Target{Conn: e.Upsert(Connection{ID: "x", Provider: "clean", Active: true}), Model: "m"}
 	if n := testing.AllocsPerRun(100, func() {
 		a, _ := e.Begin(clean)

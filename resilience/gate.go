@@ -15,28 +15,32 @@ import (
 func (e *Engine) Plan(cands []Candidate) Plan {
 	now, cfg := e.clock.Now(), e.cfg.Load()
 	// Everybody is asked first, so that both lists are made in their size.
-	var room [64]hindrance
-	found, out := room[:0], 0
-	for _, cand := range cands {
-		h := e.check(now, cfg, cand)
-		if h.reason != "" {
-			out++
-		}
-		found = append(found, h)
-	}
-	plan := Plan{Targets: make([]Target, 0, len(cands)-out)}
-	if out > 0 {
-		plan.Excluded = make([]Exclusion, 0, out)
-	}
-	for i, h := range found {
-		if h.reason == "" {
-			plan.Targets = append(plan.Targets, cands[i])
-		} else {
-			plan.Excluded = append(plan.Excluded, Exclusion{Candidate: cands[i], Reason: h.reason, Until: h.until})
+	var room [64]excluded
+	out := room[:0]
+	for i, cand := range cands {
+		if h := e.check(now, cfg, cand); h.reason != "" {
+			out = append(out, excluded{i, h})
 		}
 	}
+	plan := Plan{Targets: make([]Target, 0, len(cands)-len(out))}
+	if len(out) > 0 {
+		plan.Excluded = make([]Exclusion, len(out))
+	}
+	next := 0
+	for i, x := range out {
+		plan.Targets = append(plan.Targets, cands[next:x.index]...)
+		plan.Excluded[i] = Exclusion{Candidate: cands[x.index], Reason: x.reason, Until: x.until}
+		next = x.index + 1
+	}
+	plan.Targets = append(plan.Targets, cands[next:]...)
 	e.out.flush()
 	return plan
+}
+
+// excluded is a candidate, by its index, with what keeps it out.
+type excluded struct {
+	index int
+	hindrance
 }
 
 // hindrance is what keeps a candidate out, and until when.
