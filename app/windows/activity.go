@@ -4,6 +4,7 @@ package windows
 
 import (
 	"context"
+	"slices"
 	"strconv"
 
 	"fyne.io/fyne/v2"
@@ -24,7 +25,7 @@ type activity struct {
 	chosen  int64
 
 	cols   columns
-	list   *widget.List
+	list   *pickList
 	story  *storyPane
 	blank  *fyne.Container
 	filter *segments
@@ -70,7 +71,7 @@ func (p *activity) build() fyne.CanvasObject {
 		{title: view.T("Status"), width: 54},
 		{title: view.T("Took"), width: 48, right: true, priority: 3},
 	}}
-	p.list = widget.NewList(func() int { return len(p.rows) }, func() fyne.CanvasObject {
+	p.list = newPickList(func() int { return len(p.rows) }, func() fyne.CanvasObject {
 		return newRow(&p.cols, rowHeight, newText("", view.RoleMuted), newText("", view.RoleMuted).clipped(), newText("", view.RoleText).clipped(),
 			newWho(), newBadge(), newText("", view.RoleMuted).right())
 	}, func(i widget.ListItemID, o fyne.CanvasObject) {
@@ -81,13 +82,7 @@ func (p *activity) build() fyne.CanvasObject {
 				p.older()
 			}
 		}
-	})
-	p.list.HideSeparators = true
-	p.list.OnSelected = func(i widget.ListItemID) {
-		if i < len(p.rows) {
-			p.choose(p.rows[i].ID)
-		}
-	}
+	}, p.at, func(i int) { p.choose(p.rows[i].ID) })
 	p.blank = container.NewStack()
 	head := newTableHead(&p.cols, nil)
 	table := newPanel(colorCard, true, radius, container.New(inset{4, 4, 4, 4}, bordered(head, nil, nil, nil, container.NewStack(p.list, p.blank))))
@@ -138,22 +133,14 @@ func (p *activity) applyBlank() {
 	p.blank.Refresh()
 }
 
+// at is the place of the chosen request in the list.
+func (p *activity) at() int {
+	return slices.IndexFunc(p.rows, func(a control.Activity) bool { return a.ID == p.chosen })
+}
+
 // mark keeps list and story on the chosen request.
 func (p *activity) mark() {
-	at := -1
-	for i, a := range p.rows {
-		if a.ID == p.chosen {
-			at = i
-		}
-	}
-	on := p.list.OnSelected
-	p.list.OnSelected = nil
-	if at < 0 {
-		p.list.UnselectAll()
-	} else {
-		p.list.Select(at)
-	}
-	p.list.OnSelected = on
+	p.list.mark()
 	p.tell()
 }
 

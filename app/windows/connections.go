@@ -4,6 +4,7 @@ package windows
 
 import (
 	"context"
+	"slices"
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/container"
@@ -24,7 +25,7 @@ type connections struct {
 
 	cols    columns
 	headRow *tableHead
-	list    *connectionList
+	list    *pickList
 	detail  *connectionDetail
 	blank   fyne.CanvasObject
 	table   fyne.CanvasObject
@@ -65,12 +66,8 @@ func (p *connections) build() fyne.CanvasObject {
 		{width: 86},
 	}}
 	p.headRow = newTableHead(&p.cols, p.sort)
-	p.list = newConnectionList(p)
-	p.list.OnSelected = func(i widget.ListItemID) {
-		if i < len(p.rows) {
-			p.choose(p.rows[i].ID)
-		}
-	}
+	p.list = newPickList(func() int { return len(p.rows) }, p.newLine, p.fill, p.at, func(i int) { p.choose(p.rows[i].ID) })
+	p.list.onKey = p.typed
 	p.detail = newConnectionDetail(p.u, p)
 	p.blank = emptyNote(view.ShapeRing, view.T("No connections yet"),
 		view.T("A connection is one account or key at one provider. With two of them, a failing one gives way to the other."),
@@ -144,26 +141,13 @@ func (p *connections) apply() {
 	}
 	p.headRow.mark(key, p.reverse)
 	p.list.Refresh()
-	p.mark()
+	p.list.mark()
 	p.detail.apply(p.connection())
 }
 
-// mark keeps the list's selection on the chosen connection.
-func (p *connections) mark() {
-	at := -1
-	for i, r := range p.rows {
-		if r.ID == p.chosen {
-			at = i
-		}
-	}
-	on := p.list.OnSelected
-	p.list.OnSelected = nil
-	if at < 0 {
-		p.list.UnselectAll()
-	} else {
-		p.list.Select(at)
-	}
-	p.list.OnSelected = on
+// at is the place of the chosen connection in the table.
+func (p *connections) at() int {
+	return slices.IndexFunc(p.rows, func(r view.ConnectionRow) bool { return r.ID == p.chosen })
 }
 
 // connection returns the chosen one, or nil.
@@ -181,7 +165,7 @@ func (p *connections) choose(id string) {
 		p.detail.forget()
 	}
 	p.chosen = id
-	p.mark()
+	p.list.mark()
 	p.detail.apply(p.connection())
 }
 
@@ -230,37 +214,25 @@ func (p *connections) menu(id string, at fyne.Position) {
 	pop.ShowAtPosition(at)
 }
 
-// connectionList is the table's list with keys for the chosen connection:
-// Enter edits, Delete deletes, M opens the menu.
-type connectionList struct {
-	widget.List
-	p *connections
-}
-
-func newConnectionList(p *connections) *connectionList {
-	l := &connectionList{p: p}
-	l.Length, l.CreateItem, l.UpdateItem = func() int { return len(p.rows) }, p.newLine, p.fill
-	l.HideSeparators = true
-	l.ExtendBaseWidget(l)
-	return l
-}
-
-// TypedKey acts on the chosen connection and leaves the rest to the list.
-func (l *connectionList) TypedKey(e *fyne.KeyEvent) {
-	c := l.p.connection()
-	switch {
-	case c == nil:
-		l.List.TypedKey(e)
-	case e.Name == fyne.KeyReturn || e.Name == fyne.KeyEnter:
-		l.p.u.editDialog(*c)
-	case e.Name == fyne.KeyDelete:
-		l.p.u.askDelete(*c)
-	case e.Name == fyne.KeyM:
-		at := fyne.CurrentApp().Driver().AbsolutePositionForObject(l)
-		l.p.menu(c.ID, at.AddXY(gapEdge, gapEdge))
-	default:
-		l.List.TypedKey(e)
+// typed acts on the chosen connection: Enter edits, Delete deletes, M opens
+// the menu.
+func (p *connections) typed(e *fyne.KeyEvent) bool {
+	c := p.connection()
+	if c == nil {
+		return false
 	}
+	switch e.Name {
+	case fyne.KeyReturn, fyne.KeyEnter:
+		p.u.editDialog(*c)
+	case fyne.KeyDelete:
+		p.u.askDelete(*c)
+	case fyne.KeyM:
+		at := fyne.CurrentApp().Driver().AbsolutePositionForObject(p.list)
+		p.menu(c.ID, at.AddXY(gapEdge, gapEdge))
+	default:
+		return false
+	}
+	return true
 }
 
 // connectionByID finds a connection in the present state.

@@ -17,7 +17,7 @@ import (
 func (b *bench) pick(provider string) {
 	b.t.Helper()
 	found := walk(b.top(), func(o fyne.CanvasObject) bool {
-		r, ok := o.(*tapRow)
+		r, ok := o.(*row)
 		if ok && r.cells[0].(*text).content == provider {
 			test.Tap(r)
 			return true
@@ -252,6 +252,42 @@ func TestMenuHoldsWhatFitsTheConnection(t *testing.T) {
 	b.wantShown("The provider accepted the credential (312 ms).")
 	b.connectionsPage().choose("c2")
 	b.wantHidden("The provider accepted the credential (312 ms).")
+}
+
+func TestTappingARowChoosesIt(t *testing.T) {
+	b := newBench(t, "busy", pageConnections)
+	tapAt(b, "GLM · team plan")
+	b.wantShown("GLM · team plan: GLM (Z.ai coding plan) has failed a few times and is watched closely.")
+	if b.win.Canvas().Focused() != b.connectionsPage().list {
+		t.Error("the keys go to the list now")
+	}
+	b.connectionsPage().list.TypedKey(&fyne.KeyEvent{Name: fyne.KeyDown})
+	b.wantShown("OpenAI · platform: the breaker of OpenAI is open")
+	b.goTo(pageActivity)
+	tapAt(b, "openrouter/qwen")
+	b.wantShown("Quota used up after 610 ms.")
+	b.goTo(pageOverview)
+	tapAt(b, "OpenAI · platform")
+	if b.current.key() != pageConnections {
+		t.Error("a row of the overview leads to its connection")
+	}
+}
+
+// tapAt taps where a text begins, as the driver would.
+func tapAt(b *bench, words string) {
+	b.t.Helper()
+	b.win.Canvas().Capture() // lays everything out
+	var at fyne.Position
+	if !walk(b.top(), func(o fyne.CanvasObject) bool {
+		if t, ok := o.(*text); ok && strings.HasPrefix(t.content, words) {
+			at = fyne.CurrentApp().Driver().AbsolutePositionForObject(t)
+			return true
+		}
+		return false
+	}) {
+		b.t.Fatal("not shown: ", words)
+	}
+	test.TapCanvas(b.win.Canvas(), at.AddXY(4, 4))
 }
 
 func TestKeysActOnTheChosenConnection(t *testing.T) {

@@ -234,7 +234,7 @@ func show(o fyne.CanvasObject, on bool) {
 type liveRows struct {
 	cols  columns
 	make  func() []fyne.CanvasObject
-	rows  []*tapRow
+	rows  []*row
 	box   *fyne.Container
 	blank *text
 }
@@ -250,7 +250,7 @@ func (l *liveRows) resize(n int) {
 		return
 	}
 	for len(l.rows) < n {
-		l.rows = append(l.rows, newTapRow(&l.cols, rowHeight, l.make()...))
+		l.rows = append(l.rows, newRow(&l.cols, rowHeight, l.make()...))
 	}
 	l.rows = l.rows[:n]
 	l.box.Objects = l.box.Objects[:0]

@@ -46,7 +46,7 @@ func (p *providerPicker) fill() {
 	for _, g := range groups {
 		p.list.Objects = append(p.list.Objects, container.New(inset{8, 0, 2, 12}, newCaption(g.Title)))
 		for _, one := range g.Providers {
-			r := newTapRow(&columns{edge: 12, list: []column{{width: 60, flex: 1}}}, 28, newText(one.Name, view.RoleText).clipped())
+			r := newRow(&columns{edge: 12, list: []column{{width: 60, flex: 1}}}, 28, newText(one.Name, view.RoleText).clipped())
 			r.chosen = one.ID == p.chosen
 			r.onTap = func() { p.take(one) }
 			p.list.Objects = append(p.list.Objects, r)

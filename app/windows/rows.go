@@ -145,25 +145,82 @@ func (r *rowRenderer) Objects() []fyne.CanvasObject {
 }
 func (r *rowRenderer) Destroy() {}
 
-// tapRow is a row outside a list that can be tapped.
-type tapRow struct{ row }
-
-func newTapRow(cols *columns, height float32, cells ...fyne.CanvasObject) *tapRow {
-	r := &tapRow{row{cols: cols, cells: cells, height: height, tips: make([]string, len(cells)), cell: -1}}
-	r.ExtendBaseWidget(r)
-	return r
-}
-
-// Tapped acts on the row.
-func (r *tapRow) Tapped(*fyne.PointEvent) {
+// Tapped acts on the row. It must be the row's own: the driver gives a tap to
+// the topmost object that cares for the pointer at all.
+func (r *row) Tapped(*fyne.PointEvent) {
 	if r.onTap != nil {
 		r.onTap()
 	}
 }
 
-// CreateRenderer draws ground and cells.
-func (r *tapRow) CreateRenderer() fyne.WidgetRenderer {
-	return &rowRenderer{r: &r.row, ground: canvas.NewRectangle(color.Transparent)}
+// pickList is a virtual list in which a tap and the arrow keys choose a row.
+type pickList struct {
+	widget.List
+	at     func() int // the chosen row, -1 for none
+	choose func(i int)
+	onKey  func(*fyne.KeyEvent) bool // takes a key away from the list
+}
+
+func newPickList(length func() int, make func() fyne.CanvasObject, fill func(widget.ListItemID, fyne.CanvasObject), at func() int, choose func(int)) *pickList {
+	l := &pickList{at: at, choose: choose}
+	l.Length, l.CreateItem, l.HideSeparators = length, make, true
+	l.UpdateItem = func(i widget.ListItemID, o fyne.CanvasObject) {
+		o.(*row).onTap = func() {
+			if c := fyne.CurrentApp().Driver().CanvasForObject(l); c != nil {
+				c.Focus(l)
+			}
+			choose(i)
+		}
+		fill(i, o)
+	}
+	l.OnSelected = func(i widget.ListItemID) {
+		if i != at() {
+			choose(i)
+		}
+	}
+	l.ExtendBaseWidget(l)
+	return l
+}
+
+// TypedKey chooses with the arrows.
+func (l *pickList) TypedKey(e *fyne.KeyEvent) {
+	step := 0
+	switch e.Name {
+	case fyne.KeyDown:
+		step = 1
+	case fyne.KeyUp:
+		step = -1
+	case fyne.KeyPageDown:
+		step = 10
+	case fyne.KeyPageUp:
+		step = -10
+	case fyne.KeyHome:
+		step = -l.Length()
+	case fyne.KeyEnd:
+		step = l.Length()
+	default:
+		if l.onKey == nil || !l.onKey(e) {
+			l.List.TypedKey(e)
+		}
+		return
+	}
+	if n := l.Length(); n > 0 {
+		to := min(max(l.at()+step, 0), n-1)
+		l.choose(to)
+		l.ScrollTo(to)
+	}
+}
+
+// mark shows which row is chosen, without choosing it again.
+func (l *pickList) mark() {
+	on := l.OnSelected
+	l.OnSelected = nil
+	if at := l.at(); at < 0 {
+		l.UnselectAll()
+	} else {
+		l.Select(at)
+	}
+	l.OnSelected = on
 }
 
 // tableHead is the line of column titles; sortable ones can be tapped.

@@ -55,10 +55,13 @@ func Run(ctx context.Context, o Options) (err error) {
 			panic(p)
 		}
 	}()
-	ctx, stop := context.WithCancel(ctx)
+	life, stop := context.WithCancel(ctx)
 	defer stop()
 	a := app.NewWithID("io.breakwater.app")
-	u := newUI(ctx, a, o)
+	u := newUI(life, a, o)
+	// Once Fyne's loop has ended, what is still under way must not touch it.
+	u.win.SetOnClosed(stop)
+	a.Lifecycle().SetOnStopped(stop)
 	ended := make(chan struct{})
 	defer close(ended)
 	go func() {
@@ -132,10 +135,15 @@ type page interface {
 
 func newUI(ctx context.Context, a fyne.App, o Options) *ui {
 	u := &ui{
-		ctx: ctx, app: a, facade: o.Facade, options: o, now: time.Now, do: fyne.Do,
+		ctx: ctx, app: a, facade: o.Facade, options: o, now: time.Now,
 		spawn: func(f func()) { go f() }, getenv: os.Getenv, settings: control.DefaultSettings(),
 	}
-	u.after = func(d time.Duration, f func()) { time.AfterFunc(d, func() { fyne.Do(f) }) }
+	u.do = func(f func()) {
+		if ctx.Err() == nil {
+			fyne.Do(f)
+		}
+	}
+	u.after = func(d time.Duration, f func()) { time.AfterFunc(d, func() { u.do(f) }) }
 	if o.Theme != "" {
 		u.settings.Theme = o.Theme
 	}
