@@ -98,7 +98,9 @@ func (c *Conn) lockModel(a *Attempt, now time.Time, o outcome.Outcome) bool {
 		f.Exact, f.Verified = o.QuotaResetHint, o.Reason == outcome.ReasonNotFound
 	case o.Cooldown > rules.Base:
 		f.Exact = o.Cooldown // known for this very failure, not a rung of the ladder
-	case o.Reason == outcome.ReasonNotFound:
+	case o.Reason == outcome.ReasonNotFound, o.Status >= 500 && !a.listed(o):
+		// A fault of the moment must not become minutes of local refusals: the
+		// ladder begins where the connection's would.
 		f.Base = o.Cooldown
 	}
 	_, ok := c.locks.Fail(now, f, rules)

@@ -355,3 +355,19 @@ func TestLockRecovery(t *testing.T) {
 		}
 	})
 }
+
+// One fault of the moment on a provider that counts per model leaves the model
+// out for seconds, not for the minutes of a refused quota.
+func TestServerFaultLocksAModelForSeconds(t *testing.T) {
+	for _, status := range []int{502, 503, 529} {
+		r := newRig(t)
+		c := r.conn("a", "gemini", perModel)
+		for n, want := range []time.Duration{3 * time.Second, 6 * time.Second} {
+			e := r.mark(c, "m1", answer{status: status, body: `{"error":{"message":"try again"}}`})
+			if e.Cooldown != want {
+				t.Errorf("failure %d with %d: out for %v, want %v", n+1, status, e.Cooldown, want)
+			}
+			r.clock.Advance(want + time.Second)
+		}
+	}
+}

@@ -136,7 +136,8 @@ var providers = []Provider{
 		Credentials: optional, Models: []string{"*"},
 	},
 	{
-		ID: "custom", Name: "Custom", Profile: settings.APIKey, PerModelQuota: true, Custom: true,
+		// A gateway or a single account: its limits are the connection's.
+		ID: "custom", Name: "Custom", Profile: settings.APIKey, Custom: true,
 		Endpoints: endpoints(
 			Endpoint{Dialect: dialect.Anthropic, Auth: XAPIKey},
 			Endpoint{Dialect: dialect.Chat, Auth: Bearer},
