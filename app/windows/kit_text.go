@@ -170,6 +170,9 @@ func (t *text) fit(s string, width float32) string {
 			high = mid - 1
 		}
 	}
+	if head := string(r[:low]); strings.ContainsAny(head, "/-") {
+		return head[:strings.LastIndexAny(head, "/-")+1] // a path or a model breaks at its own joints
+	}
 	return string(r[:low])
 }
 

@@ -313,6 +313,15 @@ func TestTextCutsAndWraps(t *testing.T) {
 	}
 }
 
+func TestLongWordsBreakAtTheirJoints(t *testing.T) {
+	test.NewTempApp(t).Settings().SetTheme(newLook("light"))
+	w := newText("openrouter/qwen/qwen3-coder-480b", view.RoleText).wrapped()
+	w.Resize(fyne.NewSize(120, 20))
+	if got := w.lines(); len(got) < 2 || got[0] != "openrouter/qwen/" {
+		t.Errorf("%q", got)
+	}
+}
+
 func TestColumnsHideByPriority(t *testing.T) {
 	c := columns{gap: 10, edge: 5, list: []column{{width: 100, flex: 1}, {width: 50, priority: 1}, {width: 50, priority: 2}}}
 	for width, want := range map[float32][3]bool{300: {true, true, true}, 225: {true, true, false}, 160: {true, false, false}, 40: {true, false, false}} {

@@ -29,9 +29,13 @@ func Trace(a control.Activity, now time.Time) []Line {
 }
 
 func asked(a control.Activity, now time.Time) Line {
-	title := capital(Tf("%s asked for %s", Client(a.Client), a.Model))
+	who := Client(a.Client)
+	if who == T("a client") { // names such as aider keep their small letter
+		who = capital(who)
+	}
+	title := Tf("%s asked for %s", who, a.Model)
 	if a.Model == "" {
-		title = capital(Tf("%s called %s", Client(a.Client), a.Path))
+		title = Tf("%s called %s", who, a.Path)
 	}
 	kind := T("one answer")
 	if a.Stream {

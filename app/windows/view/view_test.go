@@ -189,6 +189,7 @@ func TestTraceTellsHowItEnded(t *testing.T) {
 		},
 		"left":   {control.Activity{Result: "client_left", Trace: []control.Step{{Kind: control.StepLeft}}}, "The client went away.\n"},
 		"failed": {control.Activity{Result: "failed", Status: 502}, "The client got 502."},
+		"aider":  {control.Activity{Result: "answered", Client: "aider", Model: "m"}, "aider asked for m."},
 		"nobody": {control.Activity{Result: "answered", Client: "unknown", Path: "/v1/models"}, "A client called /v1/models."},
 	} {
 		t.Run(name, func(t *testing.T) {
