@@ -7,6 +7,7 @@ import (
 
 	"breakwater/resilience/breaker"
 	"breakwater/resilience/classify"
+	"breakwater/resilience/clock"
 	"breakwater/resilience/cooldown"
 	"breakwater/resilience/lockout"
 	"breakwater/resilience/outcome"
@@ -70,7 +71,7 @@ type connConfig struct {
 type seen struct {
 	terminal outcome.Terminal
 	until    time.Time
-	span     time.Duration
+	floor    time.Time // earlier moments are the trace of a clock step
 	level    int
 	clean    bool
 	version  uint64
@@ -119,7 +120,7 @@ func (c *Conn) warm(e *Engine) {
 // publish makes the state visible to planning. The caller holds c.mu.
 func (c *Conn) publish() {
 	c.seen.Store(&seen{
-		terminal: c.state.Terminal(), until: c.state.Until, span: c.state.Span,
+		terminal: c.state.Terminal(), until: c.state.Until, floor: clock.Floor(c.state.Until, c.state.Span),
 		level: c.state.Level, clean: c.state.Clean(), version: c.version,
 	})
 }

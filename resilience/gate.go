@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"breakwater/resilience/breaker"
-	"breakwater/resilience/clock"
 	"breakwater/resilience/lockout"
 	"breakwater/resilience/outcome"
 )
@@ -114,7 +113,7 @@ func (c *Conn) terminal(now time.Time, t outcome.Terminal) hindrance {
 
 // cooling returns the end of the cooldown, clamped when the clock was set back.
 func (c *Conn) cooling(e *Engine, now time.Time, s *seen) time.Time {
-	if !clock.Stepped(now, s.until, s.span) {
+	if !now.Before(s.floor) {
 		return s.until
 	}
 	c.mu.Lock()

@@ -39,7 +39,7 @@ type Breaker struct {
 type seen struct {
 	state State
 	until time.Time // end of OPEN, or of DEGRADED by decay
-	span  time.Duration
+	floor time.Time // earlier moments are the trace of a clock step
 }
 
 // New returns a CLOSED breaker with the default options patched by o. note is
@@ -82,7 +82,7 @@ func (b *Breaker) Check(now time.Time) Verdict {
 	if s == nil || s.state == Closed {
 		return Verdict{Allowed: true}
 	}
-	if s.state != HalfOpen && now.Before(s.until) && !clock.Stepped(now, s.until, s.span) {
+	if s.state != HalfOpen && now.Before(s.until) && !now.Before(s.floor) {
 		v := Verdict{State: s.state, Allowed: s.state == Degraded}
 		if !v.Allowed {
 			v.Until = s.until
@@ -261,15 +261,16 @@ func (b *Breaker) mark() {
 		b.seen.Store(nil)
 		return
 	}
-	s := &seen{state: b.state}
+	var span time.Duration
 	switch b.state {
 	case Open:
-		s.span = b.cooldown()
+		span = b.cooldown()
 	case Degraded:
-		s.span = b.decayWindow()
+		span = b.decayWindow()
 	case Closed, HalfOpen:
 	}
-	s.until = b.lastFailure.Add(s.span)
+	s := &seen{state: b.state, until: b.lastFailure.Add(span)}
+	s.floor = clock.Floor(s.until, span)
 	b.seen.Store(s)
 }
 

@@ -13,8 +13,12 @@ func Wall(t time.Time) time.Time { return t.Round(0).UTC() }
 // Stepped reports that a deadline lies further ahead than the span it was set
 // for, which happens when the clock was set back.
 func Stepped(now, until time.Time, span time.Duration) bool {
-	return until.Sub(now) > span+Slew
+	return now.Before(Floor(until, span))
 }
+
+// Floor is the moment before which a deadline counts as Stepped; comparing with
+// it is cheaper where decisions are made.
+func Floor(until time.Time, span time.Duration) time.Time { return until.Add(-span).Add(-Slew) }
 
 // Past returns a moment that cannot lie ahead: t, or now when the clock was set
 // back behind it.

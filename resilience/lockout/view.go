@@ -10,7 +10,14 @@ import (
 // needs no lock.
 type View struct {
 	provider string
-	locks    []Lock
+	locks    []seen
+}
+
+// seen is a lock as decisions read it.
+type seen struct {
+	key   key
+	until time.Time
+	floor time.Time // earlier moments are the trace of a clock step
 }
 
 // View returns the present locks, or nil when there are none.
@@ -19,7 +26,11 @@ func (s *Set) View(now time.Time) *View {
 	if len(locks) == 0 {
 		return nil
 	}
-	return &View{provider: s.provider, locks: locks}
+	v := &View{provider: s.provider, locks: make([]seen, len(locks))}
+	for i, l := range locks {
+		v.locks[i] = seen{key: l.key, until: l.Until, floor: clock.Floor(l.Until, l.span)}
+	}
+	return v
 }
 
 // Until returns when the last lock of the model ends, or the zero time. stepped
@@ -32,11 +43,11 @@ func (v *View) Until(now time.Time, model string) (until time.Time, stepped bool
 	family := QuotaModel(v.provider, model)
 	for i := range v.locks {
 		l := &v.locks[i]
-		if !l.Until.After(now) {
+		if !l.until.After(now) {
 			break // the longest come first
 		}
 		if l.key.hits(model, family) {
-			return l.Until, clock.Stepped(now, l.Until, l.span)
+			return l.until, now.Before(l.floor)
 		}
 	}
 	return time.Time{}, false
