@@ -110,7 +110,11 @@ func (x *exchange) try(a *resilience.Attempt, r *control.Route, model string) ve
 	x.s.svc.MarkUse()
 	t := &attempt{x: x, permit: a, route: r, model: model, began: time.Now(), recovery: x.s.svc.InForce().StreamRecovery}
 	for {
-		if v := t.once(); v != again {
+		v := t.once()
+		switch {
+		case v == tryNext && t.kept != nil && !x.more:
+			return t.kept.deliver()
+		case v != again:
 			return v
 		}
 		t.reopened++
@@ -203,6 +207,7 @@ type attempt struct {
 	// recovery holds the switches, reopened how often they were made use of.
 	recovery settings.StreamRecovery
 	reopened int
+	kept     *relay // an earlier try that had begun to say something
 }
 
 // fail reports a failure before the commit point and says how to go on.

@@ -2,7 +2,12 @@ package proxy
 
 import (
 	"context"
+	"errors"
+	"io"
+	"net"
 	"net/http"
+	"strings"
+	"syscall"
 	"time"
 
 	"breakwater/proxy/control"
@@ -37,17 +42,36 @@ func (s *relay) brokenOff(ctx context.Context, err error) verdict {
 
 // broken ends a stream that broke after output: never a clean end (ruling 44).
 func (s *relay) broken(o outcome.Outcome) verdict {
-	if !s.t.x.client.CutBrokenStream {
-		end := append(s.block.close(), s.t.x.rt.dialect.ErrorEvent(dialect.Refusal{
-			Status: http.StatusBadGateway, Type: "api_error", Code: "upstream_stream_broken",
-			Message: "The stream from " + s.t.route.Record.Name + " broke off before the answer was complete. Please try again.",
-		})...)
-		if !s.pass(end) {
-			return ended
-		}
+	if s.pass(s.farewell()) {
+		s.t.cut(o)
 	}
-	s.t.cut(o)
 	return ended
+}
+
+// farewell is how the client learns that its answer is not whole, besides the
+// cut.
+func (s *relay) farewell() []byte {
+	if s.t.x.client.CutBrokenStream {
+		return nil
+	}
+	return append(s.block.close(), s.t.x.rt.dialect.ErrorEvent(dialect.Refusal{
+		Status: http.StatusBadGateway, Type: "api_error", Code: "upstream_stream_broken",
+		Message: "The stream from " + s.t.route.Record.Name + " broke off before the answer was complete. Please try again.",
+	})...)
+}
+
+// deliver hands out what an earlier try had said, when no other one has more
+// to offer (case 176), and breaks off.
+func (s *relay) deliver() verdict {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.open = true
+	if !s.put(nil) || !s.put(s.farewell()) {
+		return s.t.gone()
+	}
+	s.t.credit()
+	s.t.x.finish(http.StatusOK, "truncated")
+	panic(http.ErrAbortHandler)
 }
 
 // cut records a truncated answer and drops the client's connection, so that
@@ -68,15 +92,11 @@ func (t *attempt) cut(o outcome.Outcome) {
 // lost handles a stream that ended before the client saw any of it.
 func (s *relay) lost(ctx context.Context, err error) verdict {
 	o := s.t.streamFailure(ctx, err)
-	if s.t.reopens() && reopenable(kindOf(context.Cause(ctx), err)) {
+	if s.content {
+		s.t.kept = s
+	}
+	if s.t.reopens() && mayReopen(context.Cause(ctx), err) {
 		return s.t.reopen(o)
-	}
-	if s.content && !s.t.x.more && s.pass(nil) {
-		// Nobody else has more to offer than what is held.
-		return s.broken(o)
-	}
-	if s.headed {
-		return ended
 	}
 	return s.t.fail(o, nil, nil)
 }
@@ -99,13 +119,30 @@ func (t *attempt) reopen(o outcome.Outcome) verdict {
 	return again
 }
 
-// reopenable tells which failures another try of the same target may cure
-// (stream sheet §6.6).
-func reopenable(kind classify.TransportKind) bool {
-	switch kind {
-	case classify.Refused, classify.UnknownHost, classify.Reset, classify.Unreachable, classify.ConnectTimeout,
-		classify.EarlyEOF, classify.Truncated, classify.Stalled:
+// mayReopen tells which failures another try of the same target may cure
+// (stream sheet §6.6): broken connections, not what nobody knows.
+func mayReopen(cause, err error) bool {
+	var late overdue
+	if errors.As(cause, &late) {
+		return kindOf(cause, err) == classify.Stalled
+	}
+	var system syscall.Errno
+	var network net.Error
+	switch {
+	case errors.Is(cause, context.Canceled), errors.Is(err, context.Canceled), isTLS(err):
+		return false
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), isUnknownHost(err), isRefused(err):
 		return true
 	}
-	return false
+	return errors.As(err, &system) || errors.As(err, &network) || isStreamReset(err)
+}
+
+// isStreamReset reports whether the other side of an HTTP/2 connection broke
+// one stream or the whole connection; the transport's types are not exported.
+func isStreamReset(err error) bool {
+	if err == nil {
+		return false
+	}
+	text := err.Error()
+	return strings.Contains(text, "stream error:") || strings.Contains(text, "GOAWAY") || strings.Contains(text, "connection lost")
 }

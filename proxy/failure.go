@@ -52,7 +52,7 @@ func (t *attempt) broke(ctx context.Context, err error) verdict {
 		return t.gone()
 	}
 	o := t.streamFailure(ctx, err)
-	if t.reopens() && reopenable(kindOf(context.Cause(ctx), err)) {
+	if t.reopens() && mayReopen(context.Cause(ctx), err) {
 		return t.reopen(o)
 	}
 	return t.fail(o, nil, nil)
