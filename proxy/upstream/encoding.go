@@ -32,6 +32,7 @@ var ErrEncoding = errors.New("unknown content encoding")
 func decode(res *http.Response) error {
 	encoding := strings.ToLower(strings.TrimSpace(res.Header.Get("Content-Encoding")))
 	if encoding == "" || encoding == "identity" {
+		res.Body = &sniffer{res: res, raw: res.Body}
 		return nil
 	}
 	r, err := NewDecoder(encoding, res.Body)
