@@ -119,6 +119,93 @@ var providers = []Provider{
 		KeyEnv: "XAI_API_KEY", KeyURL: "https://console.x.ai",
 	},
 	{
+		ID: "glm-cn", Name: "GLM (bigmodel.cn)", Aliases: []string{"glmcn"}, Profile: settings.APIKey, PerModelQuota: true,
+		Endpoints: endpoints(
+			anthropicAt("https://open.bigmodel.cn/api/anthropic/v1", XAPIKey),
+			chatAt("https://open.bigmodel.cn/api/coding/paas/v4"),
+		),
+		Credentials: keyOnly, Models: []string{"glm-*"}, KeyEnv: "BIGMODEL_API_KEY",
+	},
+	{
+		ID: "minimax-cn", Name: "MiniMax (China)", Profile: settings.APIKey,
+		Endpoints:   endpoints(anthropicAt("https://api.minimaxi.com/anthropic/v1", Bearer)),
+		Credentials: keyOnly, Models: []string{"minimax-*"}, KeyEnv: "MINIMAX_API_KEY",
+	},
+	{
+		ID: "alibaba", Name: "Alibaba Cloud (Qwen)", Aliases: []string{"ali", "qwen-cloud", "qwc"}, Profile: settings.APIKey, PerModelQuota: true,
+		Endpoints:   endpoints(chatAt("https://dashscope-intl.aliyuncs.com/compatible-mode/v1")),
+		Credentials: keyOnly, Models: []string{"qwen*", "glm-*", "deepseek-*", "kimi-*"}, KeyEnv: "DASHSCOPE_API_KEY",
+	},
+	{
+		ID: "alibaba-cn", Name: "Alibaba Cloud (China)", Aliases: []string{"ali-cn"}, Profile: settings.APIKey, PerModelQuota: true,
+		Endpoints:   endpoints(chatAt("https://dashscope.aliyuncs.com/compatible-mode/v1")),
+		Credentials: keyOnly, Models: []string{"qwen*", "glm-*", "deepseek-*", "kimi-*"}, KeyEnv: "DASHSCOPE_API_KEY",
+	},
+	{
+		ID: "bailian-coding-plan", Name: "Alibaba coding plan", Aliases: []string{"bcp"}, Profile: settings.APIKey,
+		Endpoints:   endpoints(anthropicAt("https://coding-intl.dashscope.aliyuncs.com/apps/anthropic/v1", XAPIKey)),
+		Credentials: keyOnly, Models: []string{"qwen*", "glm-*", "kimi-*"}, KeyEnv: "DASHSCOPE_API_KEY",
+	},
+	{
+		ID: "together", Name: "Together AI", Profile: settings.APIKey,
+		Endpoints:   endpoints(chatAt("https://api.together.xyz/v1")),
+		Credentials: keyOnly, Models: []string{"*"}, KeyEnv: "TOGETHER_API_KEY",
+	},
+	{
+		ID: "fireworks", Name: "Fireworks AI", Profile: settings.APIKey,
+		Endpoints:   endpoints(chatAt("https://api.fireworks.ai/inference/v1")),
+		Credentials: keyOnly, Models: []string{"*"}, KeyEnv: "FIREWORKS_API_KEY",
+	},
+	{
+		ID: "cerebras", Name: "Cerebras", Profile: settings.APIKey,
+		Endpoints:   endpoints(chatAt("https://api.cerebras.ai/v1")),
+		Credentials: keyOnly, Models: []string{"zai-glm-*", "gemma-*", "gpt-oss-*", "llama*", "qwen*"}, KeyEnv: "CEREBRAS_API_KEY",
+	},
+	{
+		ID: "nvidia", Name: "NVIDIA NIM", Profile: settings.APIKey, PerModelQuota: true,
+		Endpoints:   endpoints(chatAt("https://integrate.api.nvidia.com/v1")),
+		Credentials: keyOnly, Models: []string{"*"}, KeyEnv: "NVIDIA_API_KEY",
+	},
+	{
+		ID: "siliconflow", Name: "SiliconFlow", Profile: settings.APIKey,
+		Endpoints:   endpoints(chatAt("https://api.siliconflow.com/v1")),
+		Credentials: keyOnly, Models: []string{"*"}, KeyEnv: "SILICONFLOW_API_KEY",
+	},
+	{
+		ID: "agentrouter", Name: "AgentRouter", Profile: settings.APIKey, PerModelQuota: true,
+		Endpoints:   endpoints(anthropicAt("https://agentrouter.org/v1", XAPIKey)),
+		Credentials: keyOnly, Models: []string{"claude-*", "glm-*", "deepseek-*"}, KeyEnv: "AGENTROUTER_API_KEY",
+	},
+	{
+		ID: "opencode-zen", Name: "OpenCode Zen", Profile: settings.APIKey, PerModelQuota: true,
+		Endpoints: endpoints(
+			anthropicAt("https://opencode.ai/zen/v1", XAPIKey),
+			chatAt("https://opencode.ai/zen/v1"),
+			responsesAt("https://opencode.ai/zen/v1"),
+		),
+		Credentials: keyOnly, Models: []string{"*"}, KeyEnv: "OPENCODE_API_KEY",
+	},
+	{
+		ID: "opencode-go", Name: "OpenCode Go", Profile: settings.APIKey,
+		Endpoints: endpoints(
+			anthropicAt("https://opencode.ai/zen/go/v1", XAPIKey),
+			chatAt("https://opencode.ai/zen/go/v1"),
+		),
+		Credentials: keyOnly, Models: []string{"*"}, KeyEnv: "OPENCODE_API_KEY",
+	},
+	{
+		ID: "codex", Name: "Codex subscription", Aliases: []string{"cx"}, Profile: settings.OAuth, PerModelQuota: true,
+		Endpoints:           endpoints(responsesAt("https://chatgpt.com/backend-api/codex")),
+		Credentials:         []CredentialKind{PassthroughCredential},
+		PassthroughPrefixes: []string{"eyJ"},
+		Models:              []string{"gpt-*", "codex-*"},
+	},
+	{
+		ID: "ollama-cloud", Name: "Ollama Cloud", Aliases: []string{"ollamacloud"}, Profile: settings.APIKey, PerModelQuota: true,
+		Endpoints:   endpoints(chatAt("https://ollama.com/v1")),
+		Credentials: keyOnly, Models: []string{"*"}, KeyEnv: "OLLAMA_API_KEY", KeyURL: "https://ollama.com/settings/keys",
+	},
+	{
 		ID: "ollama-local", Name: "Ollama", Aliases: []string{"ollama"}, Profile: settings.Local, PerModelQuota: true,
 		Endpoints: endpoints(
 			Endpoint{Dialect: dialect.Chat, URL: "http://127.0.0.1:11434/v1", Auth: Bearer},
@@ -132,6 +219,22 @@ var providers = []Provider{
 		Endpoints: endpoints(
 			Endpoint{Dialect: dialect.Chat, URL: "http://127.0.0.1:1234/v1", Auth: Bearer},
 			Endpoint{Dialect: dialect.Responses, URL: "http://127.0.0.1:1234/v1", Auth: Bearer},
+		),
+		Credentials: optional, Models: []string{"*"},
+	},
+	{
+		ID: "vllm", Name: "vLLM", Profile: settings.Local, PerModelQuota: true,
+		Endpoints: endpoints(
+			chatAt("http://127.0.0.1:8000/v1"),
+			responsesAt("http://127.0.0.1:8000/v1"),
+		),
+		Credentials: optional, Models: []string{"*"},
+	},
+	{
+		ID: "llama-cpp", Name: "llama.cpp", Aliases: []string{"llamacpp"}, Profile: settings.Local, PerModelQuota: true,
+		Endpoints: endpoints(
+			chatAt("http://127.0.0.1:8080/v1"),
+			Endpoint{Dialect: dialect.Anthropic, URL: "http://127.0.0.1:8080/v1", Auth: XAPIKey},
 		),
 		Credentials: optional, Models: []string{"*"},
 	},
