@@ -147,8 +147,12 @@ func TestNoBusMeansNoQuestion(t *testing.T) {
 		system, address string
 		want            bool
 	}{
-		{"linux", "", false}, {"linux", "autolaunch:", false}, {"linux", "unix:path=/run/user/1000/bus", true},
-		{"freebsd", "", false}, {"darwin", "", true}, {"windows", "", true},
+		{"linux", "", false},
+		{"linux", "autolaunch:", false},
+		{"linux", "unix:path=/run/user/1000/bus", true},
+		{"freebsd", "", false},
+		{"darwin", "", true},
+		{"windows", "", true},
 	} {
 		if got := busAvailable(c.system, c.address); got != c.want {
 			t.Errorf("%s %q: %v", c.system, c.address, got)

@@ -252,8 +252,10 @@ func TestSelection(t *testing.T) {
 		r.Restore([]ConnectionState{
 			{ID: "far", TestStatus: "unavailable", RateLimitedUntil: t0.Add(13 * 24 * time.Hour), BackoffLevel: 3, RawHint: "13 days"},
 			{ID: "past", TestStatus: "unavailable", RateLimitedUntil: t0.Add(-time.Hour), BackoffLevel: 2},
-			{ID: "banned", TestStatus: "banned"}, {ID: "expired", TestStatus: "expired", ExpiredRetries: 3, ExpiredRetryAt: t0},
-			{ID: "credits", TestStatus: "credits_exhausted"}, {ID: "clean", TestStatus: "active"},
+			{ID: "banned", TestStatus: "banned"},
+			{ID: "expired", TestStatus: "expired", ExpiredRetries: 3, ExpiredRetryAt: t0},
+			{ID: "credits", TestStatus: "credits_exhausted"},
+			{ID: "clean", TestStatus: "active"},
 			{ID: "beyond", TestStatus: "unavailable", RateLimitedUntil: t0.Add(400 * 24 * time.Hour), BackoffLevel: -4},
 			{ID: "unknown", TestStatus: "banned"},
 		}, nil)
@@ -284,7 +286,11 @@ func TestDeadlines(t *testing.T) {
 		{"2030-01-02T03:05:05Z", t0.Add(time.Minute)},
 		{"2030-01-02T03:05:05.000Z", t0.Add(time.Minute)},
 		{"2030-01-02 03:05:05", t0.Add(time.Minute)},
-		{"", time.Time{}}, {"soon", time.Time{}}, {"NaN", time.Time{}}, {"-5", time.Time{}}, {"1e300", time.Time{}},
+		{"", time.Time{}},
+		{"soon", time.Time{}},
+		{"NaN", time.Time{}},
+		{"-5", time.Time{}},
+		{"1e300", time.Time{}},
 	} {
 		t.Run("case 179 "+c.text, func(t *testing.T) {
 			if got := ParseDeadline(c.text); !got.Equal(c.want) {

@@ -85,8 +85,10 @@ func TestProviderWindowGate(t *testing.T) {
 			status   int
 			want     Skip
 		}{
-			{"gemini", perModel, 500, ""}, {"gemini", perModel, 429, ""},
-			{"gemini", perModel, 503, SkipProviderCooldown}, {"openai", func(*Connection) {}, 500, SkipProviderCooldown},
+			{"gemini", perModel, 500, ""},
+			{"gemini", perModel, 429, ""},
+			{"gemini", perModel, 503, SkipProviderCooldown},
+			{"openai", func(*Connection) {}, 500, SkipProviderCooldown},
 		} {
 			r := newRig(t, gateOn)
 			conn := r.conn("a", c.provider, c.edit)
@@ -198,7 +200,9 @@ func TestRegistry(t *testing.T) {
 		r.Restore(nil, []BreakerState{
 			{Name: "openai", State: "OPEN", FailureCount: 12, LastFailureTime: t0.Add(-10 * time.Second), OpenCycleCount: 1},
 			{Name: "unused", State: "OPEN", FailureCount: 12, LastFailureTime: t0},
-			{Name: "odd", State: "AJAR"}, {Name: "", State: "OPEN"}, {Name: "fine", State: "CLOSED"},
+			{Name: "odd", State: "AJAR"},
+			{Name: "", State: "OPEN"},
+			{Name: "fine", State: "CLOSED"},
 		})
 		if why, left := r.excluded(c, "m1"); why != SkipBreakerOpen || left != 20*time.Second {
 			t.Errorf("%q for %s", why, left)

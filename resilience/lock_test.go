@@ -97,10 +97,14 @@ func TestModelLocks(t *testing.T) {
 			in       answer
 			want     bool
 		}{
-			{"gemini", perModel, quota, false}, {"openai-compatible-x", perModel, quota, false},
-			{"openai", func(*Connection) {}, quota, false}, {"github", func(x *Connection) { oauth(x); perModel(x) }, quota, false},
-			{"codex", func(x *Connection) { oauth(x); perModel(x) }, quota, false}, {"claude", oauth, quota, true},
-			{"kiro", oauth, answer{status: 429, body: "rate limit"}, false}, {"kiro", oauth, answer{status: 503, body: "down"}, false},
+			{"gemini", perModel, quota, false},
+			{"openai-compatible-x", perModel, quota, false},
+			{"openai", func(*Connection) {}, quota, false},
+			{"github", func(x *Connection) { oauth(x); perModel(x) }, quota, false},
+			{"codex", func(x *Connection) { oauth(x); perModel(x) }, quota, false},
+			{"claude", oauth, quota, true},
+			{"kiro", oauth, answer{status: 429, body: "rate limit"}, false},
+			{"kiro", oauth, answer{status: 503, body: "down"}, false},
 			{"kiro", oauth, quota, true},
 		} {
 			r := newRig(t)

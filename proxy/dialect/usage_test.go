@@ -112,12 +112,18 @@ func TestUsageOfDocuments(t *testing.T) {
 		doc  string
 		want Usage
 	}{
-		{"anthropic", Anthropic, `{"content":[{"type":"tool_use","input":{"usage":{"input_tokens":77},"stop_reason":"x"}}],"stop_reason":"tool_use","usage":{"input_tokens":1,"output_tokens":2,"cache_read_input_tokens":3,"cache_creation_input_tokens":4}}`,
-			Usage{Input: 1, Output: 2, CacheRead: 3, CacheWrite: 4, Stop: "tool_use"}},
-		{"chat", Chat, `{"choices":[{"message":{"content":"hi"},"finish_reason":"stop"}],"usage":{"prompt_tokens":9,"completion_tokens":2}}`,
-			Usage{Input: 9, Output: 2, Stop: "stop"}},
-		{"responses", Responses, `{"status":"completed","output":[],"usage":{"input_tokens":9,"output_tokens":2,"output_tokens_details":{"reasoning_tokens":1}}}`,
-			Usage{Input: 9, Output: 2, Reasoning: 1, Stop: "completed"}},
+		{
+			"anthropic", Anthropic, `{"content":[{"type":"tool_use","input":{"usage":{"input_tokens":77},"stop_reason":"x"}}],"stop_reason":"tool_use","usage":{"input_tokens":1,"output_tokens":2,"cache_read_input_tokens":3,"cache_creation_input_tokens":4}}`,
+			Usage{Input: 1, Output: 2, CacheRead: 3, CacheWrite: 4, Stop: "tool_use"},
+		},
+		{
+			"chat", Chat, `{"choices":[{"message":{"content":"hi"},"finish_reason":"stop"}],"usage":{"prompt_tokens":9,"completion_tokens":2}}`,
+			Usage{Input: 9, Output: 2, Stop: "stop"},
+		},
+		{
+			"responses", Responses, `{"status":"completed","output":[],"usage":{"input_tokens":9,"output_tokens":2,"output_tokens_details":{"reasoning_tokens":1}}}`,
+			Usage{Input: 9, Output: 2, Reasoning: 1, Stop: "completed"},
+		},
 		{"count_tokens has none", Anthropic, `{"input_tokens":9}`, Usage{}},
 	}
 	for _, tt := range tests {

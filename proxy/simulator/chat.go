@@ -22,8 +22,10 @@ func (r reply) chatUsage() obj {
 	prompt := u.Input + u.CacheRead + u.CacheWrite
 	return obj{
 		"prompt_tokens", prompt, "completion_tokens", u.Output, "total_tokens", prompt + u.Output,
-		"prompt_tokens_details", obj{"cached_tokens", u.CacheRead, "audio_tokens", 0},
-		"completion_tokens_details", obj{
+		"prompt_tokens_details",
+		obj{"cached_tokens", u.CacheRead, "audio_tokens", 0},
+		"completion_tokens_details",
+		obj{
 			"reasoning_tokens", u.Reasoning, "audio_tokens", 0,
 			"accepted_prediction_tokens", 0, "rejected_prediction_tokens", 0,
 		},
@@ -42,7 +44,8 @@ func (r reply) chatCompletion() obj {
 	}
 	return obj{
 		"id", r.q.id("chatcmpl-"), "object", "chat.completion", "created", r.q.now.Unix(), "model", r.q.model,
-		"choices", arr{obj{"index", 0, "message", msg, "logprobs", nil, "finish_reason", r.chatStop()}},
+		"choices",
+		arr{obj{"index", 0, "message", msg, "logprobs", nil, "finish_reason", r.chatStop()}},
 		"usage", r.chatUsage(), "service_tier", "default", "system_fingerprint", fingerprint,
 	}
 }

@@ -22,24 +22,34 @@ var streamTests = []struct {
 	want string
 }{
 	{
-		"text", ask{dialect: dialect.Anthropic}, OK(),
+		"text",
+		ask{dialect: dialect.Anthropic},
+		OK(),
 		"message_start content_block_start(text) ping text_delta content_block_stop message_delta message_stop",
 	},
 	{
-		"tool", ask{dialect: dialect.Anthropic, tools: true}, Auto(),
+		"tool",
+		ask{dialect: dialect.Anthropic, tools: true},
+		Auto(),
 		"message_start content_block_start(tool_use) ping input_json_delta content_block_stop message_delta message_stop",
 	},
 	{
-		"thinking", ask{dialect: dialect.Anthropic}, OK().Think("hm ", "", "ok"),
+		"thinking",
+		ask{dialect: dialect.Anthropic},
+		OK().Think("hm ", "", "ok"),
 		"message_start content_block_start(thinking) ping thinking_delta signature_delta content_block_stop " +
 			"content_block_start(text) text_delta content_block_stop message_delta message_stop",
 	},
 	{
-		"blank", ask{dialect: dialect.Anthropic}, Blank("max_tokens"),
+		"blank",
+		ask{dialect: dialect.Anthropic},
+		Blank("max_tokens"),
 		"message_start message_delta message_stop",
 	},
 	{
-		"error event", ask{dialect: dialect.Anthropic}, OK().ErrorAfter(1, Error{}),
+		"error event",
+		ask{dialect: dialect.Anthropic},
+		OK().ErrorAfter(1, Error{}),
 		"message_start content_block_start(text) ping text_delta error",
 	},
 	{"text", ask{dialect: dialect.Chat}, OK(), "role content finish(stop) [DONE]"},
@@ -49,28 +59,37 @@ var streamTests = []struct {
 	{"blank", ask{dialect: dialect.Chat}, Blank("length"), "role finish(length) [DONE]"},
 	{"error event", ask{dialect: dialect.Chat}, OK().ErrorAfter(1, Error{}), "role content error"},
 	{
-		"text", ask{dialect: dialect.Responses}, OK(),
+		"text",
+		ask{dialect: dialect.Responses},
+		OK(),
 		"created in_progress output_item.added(message) content_part.added output_text.delta output_text.done " +
 			"content_part.done output_item.done(message) completed",
 	},
 	{
-		"tool", ask{dialect: dialect.Responses, tools: true}, Auto(),
+		"tool",
+		ask{dialect: dialect.Responses, tools: true},
+		Auto(),
 		"created in_progress output_item.added(function_call) function_call_arguments.delta " +
 			"function_call_arguments.done output_item.done(function_call) completed",
 	},
 	{
-		"thinking", ask{dialect: dialect.Responses}, OK().Think("hm"),
+		"thinking",
+		ask{dialect: dialect.Responses},
+		OK().Think("hm"),
 		"created in_progress output_item.added(reasoning) reasoning_summary_part.added reasoning_summary_text.delta " +
 			"reasoning_summary_text.done reasoning_summary_part.done output_item.done(reasoning) output_item.added(message) " +
 			"content_part.added output_text.delta output_text.done content_part.done output_item.done(message) completed",
 	},
 	{"blank", ask{dialect: dialect.Responses}, Blank("max_output_tokens"), "created in_progress incomplete"},
 	{
-		"error event", ask{dialect: dialect.Responses}, OK().ErrorAfter(1, Error{}),
+		"error event",
+		ask{dialect: dialect.Responses},
+		OK().ErrorAfter(1, Error{}),
 		"created in_progress output_item.added(message) content_part.added output_text.delta failed",
 	},
 	{
-		"case P29 bare error before output", ask{dialect: dialect.Responses},
+		"case P29 bare error before output",
+		ask{dialect: dialect.Responses},
 		OK().BareErrorAfter(AfterPreamble, Error{Code: "server_is_overloaded"}), "created in_progress error",
 	},
 }

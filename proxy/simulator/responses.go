@@ -18,8 +18,10 @@ func (r reply) responsesUsage() obj {
 	u := r.usage
 	in := u.Input + u.CacheRead + u.CacheWrite
 	return obj{
-		"input_tokens", in, "input_tokens_details", obj{"cached_tokens", u.CacheRead},
-		"output_tokens", u.Output, "output_tokens_details", obj{"reasoning_tokens", u.Reasoning},
+		"input_tokens", in, "input_tokens_details",
+		obj{"cached_tokens", u.CacheRead},
+		"output_tokens", u.Output, "output_tokens_details",
+		obj{"reasoning_tokens", u.Reasoning},
 		"total_tokens", in + u.Output,
 	}
 }
@@ -43,10 +45,16 @@ func (q *request) responseObject(status string, failure, incomplete any, output 
 		"background", false, "error", failure, "incomplete_details", incomplete, "instructions", nil,
 		"max_output_tokens", nil, "max_tool_calls", nil, "model", q.model, "output", output,
 		"parallel_tool_calls", true, "previous_response_id", nil, "prompt_cache_key", nil,
-		"reasoning", obj{"effort", nil, "summary", nil}, "safety_identifier", nil, "service_tier", "default",
-		"store", false, "temperature", 1, "text", obj{"format", obj{"type", "text"}, "verbosity", "medium"},
-		"tool_choice", "auto", "tools", arr{}, "top_logprobs", 0, "top_p", 1, "truncation", "disabled",
-		"usage", usage, "user", nil, "metadata", obj{},
+		"reasoning",
+		obj{"effort", nil, "summary", nil},
+		"safety_identifier", nil, "service_tier", "default",
+		"store", false, "temperature", 1, "text",
+		obj{"format", obj{"type", "text"}, "verbosity", "medium"},
+		"tool_choice", "auto", "tools",
+		arr{},
+		"top_logprobs", 0, "top_p", 1, "truncation", "disabled",
+		"usage", usage, "user", nil, "metadata",
+		obj{},
 	}
 }
 

@@ -30,30 +30,50 @@ type builtin struct {
 var opencodeFamily = []string{"opencode", "opencode-zen", "opencode-go", "opencode-cli"}
 
 var catalogue = []builtin{
-	{id: "opencode-endpoint-unavailable", providers: opencodeFamily, statuses: []int{400, 429}, phrases: []string{"endpoint is unavailable"},
-		reason: outcome.ReasonModelCapacity, scope: outcome.ScopeModel, cooldown: 5 * time.Minute},
-	{id: "opencode-monthly-quota-resets-in", providers: opencodeFamily, statuses: []int{429}, phrases: []string{"monthly usage limit reached"},
-		reason: outcome.ReasonQuota, scope: outcome.ScopeConnection, until: countdown},
-	{id: "opencode-quota-exhausted-headers", providers: opencodeFamily, statuses: []int{429},
+	{
+		id: "opencode-endpoint-unavailable", providers: opencodeFamily, statuses: []int{400, 429}, phrases: []string{"endpoint is unavailable"},
+		reason: outcome.ReasonModelCapacity, scope: outcome.ScopeModel, cooldown: 5 * time.Minute,
+	},
+	{
+		id: "opencode-monthly-quota-resets-in", providers: opencodeFamily, statuses: []int{429}, phrases: []string{"monthly usage limit reached"},
+		reason: outcome.ReasonQuota, scope: outcome.ScopeConnection, until: countdown,
+	},
+	{
+		id: "opencode-quota-exhausted-headers", providers: opencodeFamily, statuses: []int{429},
 		headers: []string{"x-ratelimit-remaining-requests", "x-ratelimit-remaining-tokens"}, exhaust: isZero,
-		reason: outcome.ReasonQuota, scope: outcome.ScopeConnection},
-	{id: "opencode-quota-exhausted-body", providers: opencodeFamily, statuses: []int{429},
+		reason: outcome.ReasonQuota, scope: outcome.ScopeConnection,
+	},
+	{
+		id: "opencode-quota-exhausted-body", providers: opencodeFamily, statuses: []int{429},
 		phrases: []string{"organization_quota_exceeded", "account_quota_exceeded", "plan_limit_reached"},
-		reason:  outcome.ReasonQuota, scope: outcome.ScopeConnection},
-	{id: "opencode-400-model-unavailable", providers: opencodeFamily, statuses: []int{400},
+		reason:  outcome.ReasonQuota, scope: outcome.ScopeConnection,
+	},
+	{
+		id: "opencode-400-model-unavailable", providers: opencodeFamily, statuses: []int{400},
 		phrases: []string{"upstream request failed: model is unavailable."},
-		reason:  outcome.ReasonModelCapacity, scope: outcome.ScopeModel, cooldown: time.Hour},
-	{id: "minimax-per-model-quota", providers: []string{"minimax", "minimax-passthrough"}, statuses: []int{429},
+		reason:  outcome.ReasonModelCapacity, scope: outcome.ScopeModel, cooldown: time.Hour,
+	},
+	{
+		id: "minimax-per-model-quota", providers: []string{"minimax", "minimax-passthrough"}, statuses: []int{429},
 		headers: []string{"x-model-quota-remaining"}, exhaust: someZero,
-		reason: outcome.ReasonQuota, scope: outcome.ScopeModel},
-	{id: "cloudflare-ai-daily-neuron-allocation", providers: []string{"cloudflare-ai"}, statuses: []int{429}, phrases: []string{"daily free allocation"},
-		reason: outcome.ReasonQuota, scope: outcome.ScopeConnection, until: utcMidnight},
-	{id: "openrouter-credit-exhausted-402", providers: []string{"openrouter"}, statuses: []int{402},
-		reason: outcome.ReasonQuota, scope: outcome.ScopeConnection, cooldown: fixedCooldown},
-	{id: "agentrouter-user-quota-exhausted", providers: []string{"agentrouter"}, statuses: []int{400, 403, 429}, phrases: []string{"额度不足"},
-		reason: outcome.ReasonQuota, scope: outcome.ScopeConnection},
-	{id: "agentrouter-model-access-denied", providers: []string{"agentrouter"}, statuses: []int{403}, phrases: []string{"无权访问模型"},
-		reason: outcome.ReasonAuth, scope: outcome.ScopeModel, cooldown: 6 * time.Hour},
+		reason: outcome.ReasonQuota, scope: outcome.ScopeModel,
+	},
+	{
+		id: "cloudflare-ai-daily-neuron-allocation", providers: []string{"cloudflare-ai"}, statuses: []int{429}, phrases: []string{"daily free allocation"},
+		reason: outcome.ReasonQuota, scope: outcome.ScopeConnection, until: utcMidnight,
+	},
+	{
+		id: "openrouter-credit-exhausted-402", providers: []string{"openrouter"}, statuses: []int{402},
+		reason: outcome.ReasonQuota, scope: outcome.ScopeConnection, cooldown: fixedCooldown,
+	},
+	{
+		id: "agentrouter-user-quota-exhausted", providers: []string{"agentrouter"}, statuses: []int{400, 403, 429}, phrases: []string{"额度不足"},
+		reason: outcome.ReasonQuota, scope: outcome.ScopeConnection,
+	},
+	{
+		id: "agentrouter-model-access-denied", providers: []string{"agentrouter"}, statuses: []int{403}, phrases: []string{"无权访问模型"},
+		reason: outcome.ReasonAuth, scope: outcome.ScopeModel, cooldown: 6 * time.Hour,
+	},
 }
 
 // The two allow-lists of the guide §7 (ruling 16): who hands its rules the

@@ -33,8 +33,10 @@ func TestLadder(t *testing.T) {
 		{name: "case 68 groq at the top", got: cfe(502, "", 5, "groq"), want: failure(outcome.ReasonServerError, 96*time.Second, 5)},
 		{name: "case 69 beyond every level", got: cfe(502, "", 20, ""), want: failure(outcome.ReasonServerError, 120000*ms, 15)},
 		{name: "negative level counts as none", got: cfe(502, "", -3, "groq"), want: failure(outcome.ReasonServerError, 3000*ms, 1)},
-		{name: "a base of zero stays zero", got: cfe(502, "", 4, "groq", profile(settings.Profile{Name: settings.APIKey, MaxBackoffSteps: 5})),
-			want: failure(outcome.ReasonServerError, 0, 5)},
+		{
+			name: "a base of zero stays zero", got: cfe(502, "", 4, "groq", profile(settings.Profile{Name: settings.APIKey, MaxBackoffSteps: 5})),
+			want: failure(outcome.ReasonServerError, 0, 5),
+		},
 		{name: "no profile, rate", got: cfe(429, "", 0, ""), want: failure(outcome.ReasonRateLimit, 1000*ms, 1)},
 		{name: "case 70", got: cfe(429, "", 0, "groq"), want: failure(outcome.ReasonRateLimit, 3000*ms, 1)},
 		{name: "case 71", got: cfe(401, "", 0, "groq"), want: failure(outcome.ReasonAuth, 0, -1)},
@@ -43,8 +45,10 @@ func TestLadder(t *testing.T) {
 			with(func(o *Options) { o.LockoutMax = 10 * time.Minute })), want: failure(outcome.ReasonRateLimit, 10*time.Minute, 8)},
 		{name: "case 101 hint", got: cfe(429, "", 8, "groq", profile(settings.Profile{Name: settings.APIKey, BaseCooldown: time.Minute, MaxBackoffSteps: 8, UseUpstreamRetryHints: true}),
 			header("Retry-After", "30")), want: hinted(outcome.ReasonRateLimit, 30*time.Second)},
-		{name: "case 101 level 0", got: cfe(429, "", 0, "groq", profile(settings.Profile{Name: settings.APIKey, BaseCooldown: time.Minute, MaxBackoffSteps: 8, UseUpstreamRetryHints: true})),
-			want: failure(outcome.ReasonRateLimit, time.Minute, 1)},
+		{
+			name: "case 101 level 0", got: cfe(429, "", 0, "groq", profile(settings.Profile{Name: settings.APIKey, BaseCooldown: time.Minute, MaxBackoffSteps: 8, UseUpstreamRetryHints: true})),
+			want: failure(outcome.ReasonRateLimit, time.Minute, 1),
+		},
 	})
 }
 
@@ -54,15 +58,21 @@ func TestQuotaTexts(t *testing.T) {
 		// Ruling 7 turns the hints on for OAuth too; with the switch off the
 		// case keeps its own figure.
 		{name: "case 73 as ruling 7 has it", got: cfe(429, "Your quota will reset after 27h41m36s", 0, "antigravity"), want: hinted(outcome.ReasonQuota, 99696*time.Second)},
-		{name: "case 73 with hints off", got: cfe(429, "Your quota will reset after 27h41m36s", 0, "antigravity", noHints),
-			want: failure(outcome.ReasonQuota, 5000*ms, 1), also: func(o outcome.Outcome) bool { return o.QuotaResetHint == 99696*time.Second }},
+		{
+			name: "case 73 with hints off", got: cfe(429, "Your quota will reset after 27h41m36s", 0, "antigravity", noHints),
+			want: failure(outcome.ReasonQuota, 5000*ms, 1), also: func(o outcome.Outcome) bool { return o.QuotaResetHint == 99696*time.Second },
+		},
 		{name: "case 74", got: cfe(429, "You have exhausted your capacity. Your quota will reset after 2h", 0, "groq"), want: hinted(outcome.ReasonRateLimit, 2*time.Hour)},
 		{name: "case 75", got: cfe(429, "Usage Limit Reached", 0, "antigravity"), want: failure(outcome.ReasonQuota, time.Hour, -1)},
 		{name: "case 76 hints on", got: cfe(429, individual, 0, "antigravity"), want: hinted(outcome.ReasonQuota, 592044*time.Second)},
-		{name: "case 76 hints off", got: cfe(429, individual, 0, "antigravity", oauthT), want: failure(outcome.ReasonQuota, 125*ms, 1),
-			also: func(o outcome.Outcome) bool { return o.QuotaResetHint == 592044*time.Second }},
-		{name: "case 77", got: cfe(401, "This account has been deactivated", 0, "openai"), want: failure(outcome.ReasonAuth, 365*day, -1),
-			also: func(o outcome.Outcome) bool { return o.Permanent && o.Terminal == outcome.Banned }},
+		{
+			name: "case 76 hints off", got: cfe(429, individual, 0, "antigravity", oauthT), want: failure(outcome.ReasonQuota, 125*ms, 1),
+			also: func(o outcome.Outcome) bool { return o.QuotaResetHint == 592044*time.Second },
+		},
+		{
+			name: "case 77", got: cfe(401, "This account has been deactivated", 0, "openai"), want: failure(outcome.ReasonAuth, 365*day, -1),
+			also: func(o outcome.Outcome) bool { return o.Permanent && o.Terminal == outcome.Banned },
+		},
 		{name: "case 78", got: cfe(402, "credit_balance_too_low", 0, "openai"), want: failure(outcome.ReasonQuota, 120000*ms, -1), also: penniless},
 		{name: "case 79", got: cfe(429, "credit_balance_too_low", 0, "openai", profile(profileT)), want: failure(outcome.ReasonRateLimit, 125*ms, 1), also: plain},
 		{name: "case 80", got: cfe(429, "credit_balance_too_low", 0, "codex"), want: failure(outcome.ReasonQuota, 120000*ms, -1), also: credited},
@@ -70,13 +80,19 @@ func TestQuotaTexts(t *testing.T) {
 		{name: "case 82", got: cfe(429, "quota exceeded", 0, "openai", profile(profileT)), want: failure(outcome.ReasonQuota, 125*ms, 1), also: plain},
 		{name: "case 83", got: cfe(429, "Rate limit hit", 3, "openai", header("retry-after", "120")), want: hinted(outcome.ReasonRateLimit, 2*time.Minute)},
 		{name: "case 84", got: cfe(503, "unavailable", 1, "openai", header("x-ratelimit-reset", fmt.Sprint(t0.Unix()+90))), want: hinted(outcome.ReasonServerError, 90*time.Second)},
-		{name: "case 92", got: cfe(402, "You have used up today's quota, try again tomorrow", 0, "openai"), want: failure(outcome.ReasonQuota, t0.Truncate(day).Add(day).Sub(t0), -1),
-			also: func(o outcome.Outcome) bool { return o.DailyQuotaExhausted }},
+		{
+			name: "case 92", got: cfe(402, "You have used up today's quota, try again tomorrow", 0, "openai"), want: failure(outcome.ReasonQuota, t0.Truncate(day).Add(day).Sub(t0), -1),
+			also: func(o outcome.Outcome) bool { return o.DailyQuotaExhausted },
+		},
 		{name: "case 93", got: cfe(429, "Please try again tomorrow", 0, "openai", profile(profileT)), want: failure(outcome.ReasonRateLimit, 125*ms, 1), also: plain},
-		{name: "case 94 openai", got: cfe(429, "You have exceeded your daily quota", 0, "openai", profile(profileT)), want: failure(outcome.ReasonQuota, 20*time.Hour+55*time.Minute+55*time.Second, -1),
-			also: func(o outcome.Outcome) bool { return o.DailyQuotaExhausted }},
-		{name: "case 94 codex", got: cfe(429, "You have exceeded your daily quota", 0, "codex"), want: failure(outcome.ReasonQuota, 20*time.Hour+55*time.Minute+55*time.Second, -1),
-			also: func(o outcome.Outcome) bool { return o.DailyQuotaExhausted }},
+		{
+			name: "case 94 openai", got: cfe(429, "You have exceeded your daily quota", 0, "openai", profile(profileT)), want: failure(outcome.ReasonQuota, 20*time.Hour+55*time.Minute+55*time.Second, -1),
+			also: func(o outcome.Outcome) bool { return o.DailyQuotaExhausted },
+		},
+		{
+			name: "case 94 codex", got: cfe(429, "You have exceeded your daily quota", 0, "codex"), want: failure(outcome.ReasonQuota, 20*time.Hour+55*time.Minute+55*time.Second, -1),
+			also: func(o outcome.Outcome) bool { return o.DailyQuotaExhausted },
+		},
 		{name: "case 95 codex 429", got: cfe(429, "hour quota has been exceeded", 0, "codex"), want: failure(outcome.ReasonQuota, 5000*ms, 1)},
 		{name: "case 95 openai 402", got: cfe(402, "hour quota has been exceeded", 0, "openai"), want: failure(outcome.ReasonQuota, 3000*ms, 1)},
 		{name: "case 95 openai 403", got: cfe(403, "hour quota has been exceeded", 0, "openai"), want: failure(outcome.ReasonQuota, 3000*ms, 1)},
@@ -89,34 +105,50 @@ func TestQuotaTexts(t *testing.T) {
 		{name: "case 110", got: cfe(429, "rate_limit_exceeded: too many requests", 0, "ollama-cloud"), want: failure(outcome.ReasonRateLimit, 3000*ms, 1)},
 		{name: "case 112 claude", got: cfe(429, "This request would exceed your account's rate limit. Please try again later.", 0, "claude"), want: failure(outcome.ReasonQuota, time.Hour, -1)},
 		{name: "case 112 antigravity", got: cfe(429, "This request would exceed your account's rate limit. Please try again later.", 0, "antigravity"), want: failure(outcome.ReasonRateLimit, 5000*ms, 1)},
-		{name: "case 113 hints off", got: cfe(429, "Claude Pro usage limit reached. Try again at 2030-01-02T03:49:05Z", 0, "claude", noHints), want: failure(outcome.ReasonQuota, time.Hour, -1),
-			also: func(o outcome.Outcome) bool { return o.QuotaResetHint == 45*time.Minute }},
+		{
+			name: "case 113 hints off", got: cfe(429, "Claude Pro usage limit reached. Try again at 2030-01-02T03:49:05Z", 0, "claude", noHints), want: failure(outcome.ReasonQuota, time.Hour, -1),
+			also: func(o outcome.Outcome) bool { return o.QuotaResetHint == 45*time.Minute },
+		},
 		{name: "case 113 hints on", got: cfe(429, "Claude Pro usage limit reached. Try again at 2030-01-02T03:49:05Z", 0, "claude"), want: hinted(outcome.ReasonQuota, 45*time.Minute)},
 		{name: "case 114", got: cfe(429, "rate_limit_exceeded", 0, "claude"), want: failure(outcome.ReasonRateLimit, 5000*ms, 1)},
 		{name: "session window", got: cfe(429, "Session usage limit hit", 0, "ollama-cloud"), want: failure(outcome.ReasonQuota, 5*time.Hour, -1)},
 		{name: "session window, other words", got: cfe(429, "You reached your session's usage limit: reached your session", 0, "ollama-cloud"), want: failure(outcome.ReasonQuota, 5*time.Hour, -1)},
 		{name: "a weekly limit that says when it ends", got: cfe(429, "weekly limit reached", 0, "claude", header("Retry-After", "7200")), want: hinted(outcome.ReasonQuota, 2*time.Hour)},
-		{name: "tokens per day with a header", got: cfe(429, "TPD rate limit", 0, "codex", header("Retry-After", "600"), noHints), want: hinted(outcome.ReasonQuota, 10*time.Minute),
-			also: func(o outcome.Outcome) bool { return o.DailyQuotaExhausted }},
+		{
+			name: "tokens per day with a header", got: cfe(429, "TPD rate limit", 0, "codex", header("Retry-After", "600"), noHints), want: hinted(outcome.ReasonQuota, 10*time.Minute),
+			also: func(o outcome.Outcome) bool { return o.DailyQuotaExhausted },
+		},
 		{name: "tokens per day without one", got: cfe(429, "TPD rate limit", 0, "codex"), want: failure(outcome.ReasonRateLimit, 5000*ms, 1)},
 		{name: "plan limit 432", got: cfe(432, "", 0, "acme"), want: failure(outcome.ReasonQuota, time.Hour, -1)},
 		{name: "plan limit 432 with a hint", got: cfe(432, "", 0, "acme", header("Retry-After", "60")), want: hinted(outcome.ReasonQuota, time.Minute)},
 		{name: "billing suspended", got: cfe(403, "Account suspended: the spending limit was hit", 0, "acme"), want: failure(outcome.ReasonQuota, 120000*ms, -1), also: penniless},
-		{name: "spend cap of an organisation", got: cfe(400, "You have reached your specified API usage limits. You will regain access on 2030-02-01.", 0, "anthropic"),
-			want: failure(outcome.ReasonQuota, time.Hour, -1), also: plain},
-		{name: "credit too low as a 400", got: cfe(400, `{"type":"error","error":{"type":"invalid_request_error","message":"Your credit balance is too low to access the Anthropic API."}}`, 0, "anthropic"),
-			want: failure(outcome.ReasonQuota, 120000*ms, -1), also: penniless},
-		{name: "P02 stated wait", got: cfe(429, `{"error":{"code":429,"status":"RESOURCE_EXHAUSTED","message":"Please retry in 26.66s.","details":[{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"26s"}]}}`, 0, "acme"),
-			want: hinted(outcome.ReasonRateLimit, 26*time.Second)},
-		{name: "P02 stated wait of one model", got: cfe(429, `{"error":{"details":[{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"26s"}]}}`, 2, "acme", perModel, model("m1")),
+		{
+			name: "spend cap of an organisation", got: cfe(400, "You have reached your specified API usage limits. You will regain access on 2030-02-01.", 0, "anthropic"),
+			want: failure(outcome.ReasonQuota, time.Hour, -1), also: plain,
+		},
+		{
+			name: "credit too low as a 400", got: cfe(400, `{"type":"error","error":{"type":"invalid_request_error","message":"Your credit balance is too low to access the Anthropic API."}}`, 0, "anthropic"),
+			want: failure(outcome.ReasonQuota, 120000*ms, -1), also: penniless,
+		},
+		{
+			name: "P02 stated wait", got: cfe(429, `{"error":{"code":429,"status":"RESOURCE_EXHAUSTED","message":"Please retry in 26.66s.","details":[{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"26s"}]}}`, 0, "acme"),
+			want: hinted(outcome.ReasonRateLimit, 26*time.Second),
+		},
+		{
+			name: "P02 stated wait of one model", got: cfe(429, `{"error":{"details":[{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"26s"}]}}`, 2, "acme", perModel, model("m1")),
 			want: want{class: outcome.Failure, fallback: true, reason: outcome.ReasonRateLimit, cooldown: 26 * time.Second, level: -1, hint: true},
-			also: func(o outcome.Outcome) bool { return o.Scope == outcome.ScopeModel }},
-		{name: "P08 no reset information", got: cfe(429, `{"type":"error","error":{"type":"rate_limit_error","message":"extra usage is needed"}}`, 0, "acme"),
-			want: failure(outcome.ReasonRateLimit, 3000*ms, 1), also: func(o outcome.Outcome) bool { return !o.Trips() }},
-		{name: "P04 raw words are kept", got: cfe(429, "", 0, "acme", header("Retry-After", "9999999999")), want: hinted(outcome.ReasonRateLimit, 30*day),
+			also: func(o outcome.Outcome) bool { return o.Scope == outcome.ScopeModel },
+		},
+		{
+			name: "P08 no reset information", got: cfe(429, `{"type":"error","error":{"type":"rate_limit_error","message":"extra usage is needed"}}`, 0, "acme"),
+			want: failure(outcome.ReasonRateLimit, 3000*ms, 1), also: func(o outcome.Outcome) bool { return !o.Trips() },
+		},
+		{
+			name: "P04 raw words are kept", got: cfe(429, "", 0, "acme", header("Retry-After", "9999999999")), want: hinted(outcome.ReasonRateLimit, 30*day),
 			also: func(o outcome.Outcome) bool {
 				return o.RawHint == "retry-after: 9999999999" && o.HintSource == "header"
-			}},
+			},
+		},
 	})
 }
 
@@ -141,8 +173,10 @@ func TestBadRequest(t *testing.T) {
 		{name: "case 104", got: cfe(400, "messages must alternate between user and assistant", 0, "openai"), want: moved(outcome.ReasonModelCapacity)},
 		{name: "case 108 degraded", got: cfe(400, "Function id 'abc': DEGRADED, cannot be invoked", 0, "nvidia"), want: model400},
 		{name: "case 108 unrelated", got: cfe(400, "Function id 'abc' is unknown", 0, "nvidia"), want: refused(outcome.ReasonUnknown)},
-		{name: "P20 context length", got: cfe(400, `{"error":{"code":"context_length_exceeded"}}`, 0, "acme"), want: moved(outcome.ReasonModelCapacity),
-			also: func(o outcome.Outcome) bool { return o.ErrorType == "context_overflow" && !o.Trips() }},
+		{
+			name: "P20 context length", got: cfe(400, `{"error":{"code":"context_length_exceeded"}}`, 0, "acme"), want: moved(outcome.ReasonModelCapacity),
+			also: func(o outcome.Outcome) bool { return o.ErrorType == "context_overflow" && !o.Trips() },
+		},
 		{name: "parameter out of range", got: cfe(400, "max_tokens must be at most 4096", 0, "acme"), want: moved(outcome.ReasonModelCapacity)},
 		{name: "blank tool name", got: cfe(400, "tool_call name must not be empty", 0, "acme"), want: moved(outcome.ReasonModelCapacity)},
 	})
@@ -159,8 +193,10 @@ func TestForbidden(t *testing.T) {
 		{name: "case 111", got: cfe(403, "Fire Pass API keys are not authorized for this route.", 0, "fireworks"), want: refused(outcome.ReasonUnknown)},
 		{name: "case 111 upper case", got: cfe(403, "FIRE PASS API KEYS ARE NOT AUTHORIZED FOR THIS ROUTE.", 0, "fireworks"), want: refused(outcome.ReasonUnknown)},
 		{name: "edge refuses for good", got: cfe(403, `{"cloudflare_error":true,"retryable": false}`, 0, "groq"), want: failure(outcome.ReasonAuth, 0, -1)},
-		{name: "subscription, plain", got: cfe(403, "no", 0, "codex"), want: failure(outcome.ReasonQuota, 0, -1),
-			also: func(o outcome.Outcome) bool { return o.ErrorType == "forbidden" && o.Terminal == outcome.Banned }},
+		{
+			name: "subscription, plain", got: cfe(403, "no", 0, "codex"), want: failure(outcome.ReasonQuota, 0, -1),
+			also: func(o outcome.Outcome) bool { return o.ErrorType == "forbidden" && o.Terminal == outcome.Banned },
+		},
 	}...))
 }
 
@@ -265,8 +301,10 @@ func TestConcurrencyLimit(t *testing.T) {
 		})
 	}
 	verdicts(t, []verdict{
-		{name: "case 118 with a hint", got: cfe(429, "too many concurrent requests", 4, "acme", header("Retry-After", "7")),
-			want: want{class: outcome.Failure, fallback: true, reason: outcome.ReasonConcurrencyLimited, cooldown: 7 * time.Second, level: -1, hint: true}, also: skips},
+		{
+			name: "case 118 with a hint", got: cfe(429, "too many concurrent requests", 4, "acme", header("Retry-After", "7")),
+			want: want{class: outcome.Failure, fallback: true, reason: outcome.ReasonConcurrencyLimited, cooldown: 7 * time.Second, level: -1, hint: true}, also: skips,
+		},
 		{name: "case 118 hints off", got: cfe(429, "too many concurrent requests", 4, "acme", noHints, header("Retry-After", "7")), want: busy, also: skips},
 		{name: "case 119", got: cfe(429, "concurrency limit; quota exceeded", 0, "acme"), want: failure(outcome.ReasonQuota, 3000*ms, 1)},
 		{name: "only a 429", got: cfe(503, "concurrency limit", 0, "acme"), want: failure(outcome.ReasonServerError, 3000*ms, 1)},
@@ -322,21 +360,33 @@ func TestDecisionOrder(t *testing.T) {
 		o.Rules = []Rule{{Status: 403, Scope: outcome.ScopeConnection, Cooldown: 7 * time.Minute}}
 	})
 	verdicts(t, []verdict{
-		{name: "entitlement before contract", got: cfe(429, `{"error":{"code":"executor_contract_violation","message":"usage credits are required for fast mode"}}`, 0, "claude"),
-			want: refused(outcome.ReasonRequestInvalid)},
-		{name: "contract before service", got: cfe(503, `{"error":{"code":"executor_contract_violation"}}`, 0, "acme", header("x-omni-fallback-hint", "connection_cooldown")),
-			want: refused(outcome.ReasonContractViolation)},
-		{name: "service before rotation", got: cfe(503, "", 0, "acme", header("x-omni-fallback-hint", "connection_cooldown"), rotate(func(r *settings.Rotation) { r.On500.On = false })),
-			want: failure(outcome.ReasonServiceNotRunning, shortCooldown, 0)},
-		{name: "rotation before deactivated", got: cfe(429, "account_deactivated", 0, "acme", rotate(func(r *settings.Rotation) { r.On429.On = false })),
-			want: want{class: outcome.Failure, reason: outcome.ReasonUnknown, level: -1}},
+		{
+			name: "entitlement before contract", got: cfe(429, `{"error":{"code":"executor_contract_violation","message":"usage credits are required for fast mode"}}`, 0, "claude"),
+			want: refused(outcome.ReasonRequestInvalid),
+		},
+		{
+			name: "contract before service", got: cfe(503, `{"error":{"code":"executor_contract_violation"}}`, 0, "acme", header("x-omni-fallback-hint", "connection_cooldown")),
+			want: refused(outcome.ReasonContractViolation),
+		},
+		{
+			name: "service before rotation", got: cfe(503, "", 0, "acme", header("x-omni-fallback-hint", "connection_cooldown"), rotate(func(r *settings.Rotation) { r.On500.On = false })),
+			want: failure(outcome.ReasonServiceNotRunning, shortCooldown, 0),
+		},
+		{
+			name: "rotation before deactivated", got: cfe(429, "account_deactivated", 0, "acme", rotate(func(r *settings.Rotation) { r.On429.On = false })),
+			want: want{class: outcome.Failure, reason: outcome.ReasonUnknown, level: -1},
+		},
 		{name: "deactivated before model gone", got: cfe(404, "account_deactivated, model no longer available", 0, "acme"), want: failure(outcome.ReasonAuth, 365*day, -1)},
-		{name: "model gone before endpoint", got: cfe(404, "no longer available, the endpoint has moved", 0, "acme"), want: failure(outcome.ReasonNotFound, day, -1),
-			also: func(o outcome.Outcome) bool { return o.QuotaResetHint == day }},
+		{
+			name: "model gone before endpoint", got: cfe(404, "no longer available, the endpoint has moved", 0, "acme"), want: failure(outcome.ReasonNotFound, day, -1),
+			also: func(o outcome.Outcome) bool { return o.QuotaResetHint == day },
+		},
 		{name: "endpoint before billing", got: cfe(403, "endpoint has moved; billing suspended", 0, "acme"), want: failure(outcome.ReasonNotFound, day, -1)},
 		{name: "billing before Gemini's metric", got: cfe(429, "billing suspended; generativelanguage.googleapis.com/x_requests", 0, "gemini", m), want: failure(outcome.ReasonQuota, 2*time.Minute, -1)},
-		{name: "Gemini's metric before credits", got: cfe(429, "You exceeded your current quota. generativelanguage.googleapis.com/x_requests", 0, "gemini", m),
-			want: failure(outcome.ReasonRateLimit, 3*time.Second, 1)},
+		{
+			name: "Gemini's metric before credits", got: cfe(429, "You exceeded your current quota. generativelanguage.googleapis.com/x_requests", 0, "gemini", m),
+			want: failure(outcome.ReasonRateLimit, 3*time.Second, 1),
+		},
 		{name: "credits before concurrency", got: cfe(429, "payment required: concurrency limit", 0, "codex"), want: failure(outcome.ReasonQuota, 2*time.Minute, -1)},
 		{name: "concurrency before daily", got: cfe(429, "concurrency limit, try again tomorrow", 0, "codex"), want: failure(outcome.ReasonConcurrencyLimited, time.Second, -1)},
 		{name: "daily before subscription", got: cfe(429, "usage limit reached, try again tomorrow", 0, "codex"), want: failure(outcome.ReasonQuota, untilMidnight(t0), -1)},

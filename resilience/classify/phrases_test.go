@@ -35,33 +35,45 @@ func TestPhraseLists(t *testing.T) {
 			credit_balance_too_low|your credit balance is too low|credits exhausted|out of credits|payment required
 			free tier of the model has been exhausted|tier has been exhausted|insufficient balance|insufficient_balance
 			insufficient account balance|insufficient credit balance|insufficient credits|insufficient credit|usage balance exhausted`},
-		{"not credits", 429, "codex", func(o outcome.Outcome) bool { return !o.CreditsExhausted && !o.DailyQuotaExhausted },
-			`resource has been exhausted|resource_exhausted|check quota`},
-		{"billing suspended", 403, "acme", credits, `suspended: your spending limit|billing: suspended|invoice open, suspended|suspended for missing payment`},
-		{"model gone", 404, "acme", func(o outcome.Outcome) bool { return o.Reason == outcome.ReasonNotFound && o.Cooldown == day },
-			`no longer available|no longer supported|has reached its end-of-life|has reached the end-of-life|model was deprecated
-			retired model|the model is discontinued|decommissioned: this model`},
-		{"endpoint moved", 500, "acme", func(o outcome.Outcome) bool { return o.Reason == outcome.ReasonNotFound && o.Cooldown == day },
-			`endpoint has moved|no longer works|update your base url|update your base_url`},
-		{"daily", 429, "codex", func(o outcome.Outcome) bool { return o.DailyQuotaExhausted }, `today's quota|daily quota|try again tomorrow`},
-		{"subscription", 429, "codex", func(o outcome.Outcome) bool {
-			return o.Reason == outcome.ReasonQuota && o.Cooldown == subscriptionWindow
+		{
+			"not credits", 429, "codex", func(o outcome.Outcome) bool { return !o.CreditsExhausted && !o.DailyQuotaExhausted },
+			`resource has been exhausted|resource_exhausted|check quota`,
 		},
-			`usage limit reached|usage limit has been hit|claude pro usage limit|you've reached your usage limit|you have reached your usage limit`},
+		{"billing suspended", 403, "acme", credits, `suspended: your spending limit|billing: suspended|invoice open, suspended|suspended for missing payment`},
+		{
+			"model gone", 404, "acme", func(o outcome.Outcome) bool { return o.Reason == outcome.ReasonNotFound && o.Cooldown == day },
+			`no longer available|no longer supported|has reached its end-of-life|has reached the end-of-life|model was deprecated
+			retired model|the model is discontinued|decommissioned: this model`,
+		},
+		{
+			"endpoint moved", 500, "acme", func(o outcome.Outcome) bool { return o.Reason == outcome.ReasonNotFound && o.Cooldown == day },
+			`endpoint has moved|no longer works|update your base url|update your base_url`,
+		},
+		{"daily", 429, "codex", func(o outcome.Outcome) bool { return o.DailyQuotaExhausted }, `today's quota|daily quota|try again tomorrow`},
+		{
+			"subscription", 429, "codex", func(o outcome.Outcome) bool {
+				return o.Reason == outcome.ReasonQuota && o.Cooldown == subscriptionWindow
+			},
+			`usage limit reached|usage limit has been hit|claude pro usage limit|you've reached your usage limit|you have reached your usage limit`,
+		},
 		{"weekly", 429, "acme", func(o outcome.Outcome) bool { return o.Cooldown == weeklyWindow }, `weekly usage limit|weekly limit reached|reached your weekly cap`},
 		{"session", 429, "acme", func(o outcome.Outcome) bool { return o.Cooldown == sessionWindow }, `session usage limit|session limit reached|reached your session: a usage limit`},
-		{"oauth invalid", 401, "acme", func(o outcome.Outcome) bool { return o.ErrorType == "oauth_invalid_token" },
-			`invalid authentication credentials|needs oauth 2|login cookie|valid authentication credential|invalid credentials`},
+		{
+			"oauth invalid", 401, "acme", func(o outcome.Outcome) bool { return o.ErrorType == "oauth_invalid_token" },
+			`invalid authentication credentials|needs oauth 2|login cookie|valid authentication credential|invalid credentials`,
+		},
 		{"context overflow", 400, "acme", is(outcome.Neutral), `input is too long|input too long|prompt is too long|too many tokens|context window|maximum context
 			request too large|token limit|the context is too long|context size exceeded|context overflow|context has a limit|max output tokens`},
 		{"model access", 400, "acme", is(outcome.Failure), `invalid model|model x not available|model x was not found|model x is not supported|model not accessible
 			model x does not exist|model x doesn't exist|model x does not support this|model x doesn't support this|model: unsupported|we doesn't support the model
 			unsupported model|access is denied to the model|model access denied|please select a different model|no access to this model|permission for the model
 			the model needs permission`},
-		{"bad credential", 400, "acme", func(o outcome.Outcome) bool { return o == Response(input(400, "x", 0, "acme")) },
+		{
+			"bad credential", 400, "acme", func(o outcome.Outcome) bool { return o == Response(input(400, "x", 0, "acme")) },
 			`invalid model, invalid api key|invalid model, api key missing|invalid model, api-key revoked|invalid model, incorrect api_key|invalid model, expired apikey
 			invalid model, api key not valid|invalid model, authentication failed|invalid model, authentication error|invalid model, authentication required
-			invalid model, missing token|invalid model, bearer expired|invalid model, revoked credential|invalid model, unauthorized|invalid model, not authenticated`},
+			invalid model, missing token|invalid model, bearer expired|invalid model, revoked credential|invalid model, unauthorized|invalid model, not authenticated`,
+		},
 		{"malformed", 400, "acme", is(outcome.Neutral), `improperly formed request|invalid message format|messages must alternate|empty message|empty content
 			function name is blank|function name empty|function name missing|tool_call has a name that is blank|tool_call.name empty|tool_call name missing`},
 		{"parameter", 400, "acme", is(outcome.Neutral), `max_tokens is illegal|max_tokens must be small|max_tokens out of range|parameter is illegal|top_p is illegal, range 0..1`},

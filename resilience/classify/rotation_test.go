@@ -53,15 +53,23 @@ func TestRotationGate(t *testing.T) {
 		{name: "case 122 401 not gated", got: cfe(401, "", 0, "acme", off502), want: failure(outcome.ReasonAuth, 0, -1)},
 		{name: "500 class holds 503 and 529", got: cfe(529, "", 0, "acme", rotate(func(r *settings.Rotation) { r.On500.On = false })), want: blocked},
 		{name: "master off", got: cfe(429, "", 0, "acme", rotate(func(r *settings.Rotation) { r.Enabled = false })), want: blocked},
-		{name: "case 126 400 opted in", got: cfe(400, "Invalid JSON: unexpected token", 0, "acme", rotate(func(r *settings.Rotation) { r.On400.On = true })),
-			want: failure(outcome.ReasonUnknown, 2*time.Minute, -1)},
-		{name: "case 126 400 with an override", got: cfe(400, "Invalid JSON: unexpected token", 0, "acme", rotate(func(r *settings.Rotation) { r.On400.On, r.RateLimitResetSeconds = true, 9 })),
-			want: failure(outcome.ReasonUnknown, 9*time.Second, -1)},
+		{
+			name: "case 126 400 opted in", got: cfe(400, "Invalid JSON: unexpected token", 0, "acme", rotate(func(r *settings.Rotation) { r.On400.On = true })),
+			want: failure(outcome.ReasonUnknown, 2*time.Minute, -1),
+		},
+		{
+			name: "case 126 400 with an override", got: cfe(400, "Invalid JSON: unexpected token", 0, "acme", rotate(func(r *settings.Rotation) { r.On400.On, r.RateLimitResetSeconds = true, 9 })),
+			want: failure(outcome.ReasonUnknown, 9*time.Second, -1),
+		},
 		{name: "case 126 400 by default", got: cfe(400, "Invalid JSON: unexpected token", 0, "acme"), want: refused(outcome.ReasonUnknown)},
-		{name: "case 127", got: cfe(429, "rate limit", 5, "openai", rotate(func(r *settings.Rotation) { r.RateLimitResetSeconds = 10 })),
-			want: failure(outcome.ReasonRateLimit, 10*time.Second, 0)},
-		{name: "case 127 not for a server error", got: cfe(503, "", 0, "openai", rotate(func(r *settings.Rotation) { r.RateLimitResetSeconds = 10 })),
-			want: failure(outcome.ReasonServerError, 3*time.Second, 1)},
+		{
+			name: "case 127", got: cfe(429, "rate limit", 5, "openai", rotate(func(r *settings.Rotation) { r.RateLimitResetSeconds = 10 })),
+			want: failure(outcome.ReasonRateLimit, 10*time.Second, 0),
+		},
+		{
+			name: "case 127 not for a server error", got: cfe(503, "", 0, "openai", rotate(func(r *settings.Rotation) { r.RateLimitResetSeconds = 10 })),
+			want: failure(outcome.ReasonServerError, 3*time.Second, 1),
+		},
 	})
 }
 

@@ -49,18 +49,28 @@ func TestAgentRouter(t *testing.T) {
 			o.Status == 429 && o.ClientRetryAfter == time.Minute
 	}
 	verdicts(t, []verdict{
-		{name: "case S87 the account cools by the ladder", got: cfe(403, "用户额度不足", 0, "agentrouter", perModel, model("m")),
-			want: failure(outcome.ReasonQuota, 3000*ms, 1), also: account},
-		{name: "case S89 the model is locked, capped", got: cfe(403, "无权访问模型", 2, "agentrouter", perModel, model("m")), want: failure(outcome.ReasonAuth, 30*time.Minute, -1),
+		{
+			name: "case S87 the account cools by the ladder", got: cfe(403, "用户额度不足", 0, "agentrouter", perModel, model("m")),
+			want: failure(outcome.ReasonQuota, 3000*ms, 1), also: account,
+		},
+		{
+			name: "case S89 the model is locked, capped", got: cfe(403, "无权访问模型", 2, "agentrouter", perModel, model("m")), want: failure(outcome.ReasonAuth, 30*time.Minute, -1),
 			also: func(o outcome.Outcome) bool {
 				return o.Scope == outcome.ScopeModel && o.Status == 403 && o.RestatedFrom == 0
-			}},
-		{name: "case S89 a wider cap", got: cfe(403, "无权访问模型", 0, "agentrouter", perModel, model("m"), with(func(o *Options) { o.LockoutMax = 24 * time.Hour })),
-			want: failure(outcome.ReasonAuth, 6*time.Hour, -1)},
-		{name: "case S89 no model known", got: cfe(403, "无权访问模型", 0, "agentrouter"), want: failure(outcome.ReasonAuth, 30*time.Minute, -1),
-			also: func(o outcome.Outcome) bool { return o.Scope == outcome.ScopeConnection }},
-		{name: "case S93 a connection that is never cooled", got: cfe(403, "用户额度不足", 0, "agentrouter", perModel, model("m"), noCooling),
-			want: failure(outcome.ReasonQuota, 3000*ms, -1), also: func(o outcome.Outcome) bool { return o.Scope == outcome.ScopeModel }},
+			},
+		},
+		{
+			name: "case S89 a wider cap", got: cfe(403, "无权访问模型", 0, "agentrouter", perModel, model("m"), with(func(o *Options) { o.LockoutMax = 24 * time.Hour })),
+			want: failure(outcome.ReasonAuth, 6*time.Hour, -1),
+		},
+		{
+			name: "case S89 no model known", got: cfe(403, "无权访问模型", 0, "agentrouter"), want: failure(outcome.ReasonAuth, 30*time.Minute, -1),
+			also: func(o outcome.Outcome) bool { return o.Scope == outcome.ScopeConnection },
+		},
+		{
+			name: "case S93 a connection that is never cooled", got: cfe(403, "用户额度不足", 0, "agentrouter", perModel, model("m"), noCooling),
+			want: failure(outcome.ReasonQuota, 3000*ms, -1), also: func(o outcome.Outcome) bool { return o.Scope == outcome.ScopeModel },
+		},
 	})
 	for name, change := range map[string]func(*outcome.Outcome){
 		"model":     func(o *outcome.Outcome) { o.Scope = outcome.ScopeModel },
@@ -92,30 +102,50 @@ func TestCatalogue(t *testing.T) {
 		text     string
 		want     *match
 	}{
-		{"case S81 opencode requests", "opencode", 429, one("x-ratelimit-remaining-requests", "0"), "",
-			&match{id: "opencode-quota-exhausted-headers", reason: outcome.ReasonQuota, scope: outcome.ScopeConnection}},
-		{"case S82 any spelling", "opencode", 429, one("X-RateLimit-Remaining-Tokens", " 0 "), "",
-			&match{id: "opencode-quota-exhausted-headers", reason: outcome.ReasonQuota, scope: outcome.ScopeConnection}},
+		{
+			"case S81 opencode requests", "opencode", 429, one("x-ratelimit-remaining-requests", "0"), "",
+			&match{id: "opencode-quota-exhausted-headers", reason: outcome.ReasonQuota, scope: outcome.ScopeConnection},
+		},
+		{
+			"case S82 any spelling", "opencode", 429, one("X-RateLimit-Remaining-Tokens", " 0 "), "",
+			&match{id: "opencode-quota-exhausted-headers", reason: outcome.ReasonQuota, scope: outcome.ScopeConnection},
+		},
 		{"opencode with some left", "opencode", 429, one("x-ratelimit-remaining-requests", "3"), "", nil},
-		{"case S83 minimax", "minimax", 429, one("x-model-quota-remaining", "m1=0,m2=5"), "",
-			&match{id: "minimax-per-model-quota", reason: outcome.ReasonQuota, scope: outcome.ScopeModel}},
-		{"case 116 minimax", "minimax", 429, one("X-Model-Quota-Remaining", "haiku=0,sonnet=42"), "",
-			&match{id: "minimax-per-model-quota", reason: outcome.ReasonQuota, scope: outcome.ScopeModel}},
+		{
+			"case S83 minimax", "minimax", 429, one("x-model-quota-remaining", "m1=0,m2=5"), "",
+			&match{id: "minimax-per-model-quota", reason: outcome.ReasonQuota, scope: outcome.ScopeModel},
+		},
+		{
+			"case 116 minimax", "minimax", 429, one("X-Model-Quota-Remaining", "haiku=0,sonnet=42"), "",
+			&match{id: "minimax-per-model-quota", reason: outcome.ReasonQuota, scope: outcome.ScopeModel},
+		},
 		{"minimax with some left", "minimax", 429, one("x-model-quota-remaining", "haiku=10,sonnet"), "", nil},
 		{"case S84 no rules", "acme", 429, nil, "", nil},
-		{"case S85 openrouter", "openrouter", 402, nil, "",
-			&match{id: "openrouter-credit-exhausted-402", reason: outcome.ReasonQuota, scope: outcome.ScopeConnection, cooldown: 120000 * ms}},
-		{"case S86 countdown", "opencode-go", 429, nil, "monthly usage limit reached. resets in 13 days",
-			&match{id: "opencode-monthly-quota-resets-in", reason: outcome.ReasonQuota, scope: outcome.ScopeConnection, cooldown: 1123200000 * ms}},
-		{"countdown in minutes", "opencode", 429, nil, "monthly usage limit reached, reset in 30 minutes",
-			&match{id: "opencode-monthly-quota-resets-in", reason: outcome.ReasonQuota, scope: outcome.ScopeConnection, cooldown: 30 * time.Minute}},
+		{
+			"case S85 openrouter", "openrouter", 402, nil, "",
+			&match{id: "openrouter-credit-exhausted-402", reason: outcome.ReasonQuota, scope: outcome.ScopeConnection, cooldown: 120000 * ms},
+		},
+		{
+			"case S86 countdown", "opencode-go", 429, nil, "monthly usage limit reached. resets in 13 days",
+			&match{id: "opencode-monthly-quota-resets-in", reason: outcome.ReasonQuota, scope: outcome.ScopeConnection, cooldown: 1123200000 * ms},
+		},
+		{
+			"countdown in minutes", "opencode", 429, nil, "monthly usage limit reached, reset in 30 minutes",
+			&match{id: "opencode-monthly-quota-resets-in", reason: outcome.ReasonQuota, scope: outcome.ScopeConnection, cooldown: 30 * time.Minute},
+		},
 		{"countdown missing", "opencode", 429, nil, "monthly usage limit reached", nil},
-		{"opencode body", "opencode-zen", 429, nil, "plan_limit_reached",
-			&match{id: "opencode-quota-exhausted-body", reason: outcome.ReasonQuota, scope: outcome.ScopeConnection}},
-		{"opencode endpoint", "opencode-cli", 429, nil, "the endpoint is unavailable",
-			&match{id: "opencode-endpoint-unavailable", reason: outcome.ReasonModelCapacity, scope: outcome.ScopeModel, cooldown: 5 * time.Minute}},
-		{"cloudflare until midnight UTC", "cloudflare-ai", 429, nil, "daily free allocation",
-			&match{id: "cloudflare-ai-daily-neuron-allocation", reason: outcome.ReasonQuota, scope: outcome.ScopeConnection, cooldown: 20*time.Hour + 55*time.Minute + 55*time.Second}},
+		{
+			"opencode body", "opencode-zen", 429, nil, "plan_limit_reached",
+			&match{id: "opencode-quota-exhausted-body", reason: outcome.ReasonQuota, scope: outcome.ScopeConnection},
+		},
+		{
+			"opencode endpoint", "opencode-cli", 429, nil, "the endpoint is unavailable",
+			&match{id: "opencode-endpoint-unavailable", reason: outcome.ReasonModelCapacity, scope: outcome.ScopeModel, cooldown: 5 * time.Minute},
+		},
+		{
+			"cloudflare until midnight UTC", "cloudflare-ai", 429, nil, "daily free allocation",
+			&match{id: "cloudflare-ai-daily-neuron-allocation", reason: outcome.ReasonQuota, scope: outcome.ScopeConnection, cooldown: 20*time.Hour + 55*time.Minute + 55*time.Second},
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := lookup(c.provider, c.status, c.header, c.text, t0)
@@ -125,17 +155,27 @@ func TestCatalogue(t *testing.T) {
 		})
 	}
 	verdicts(t, []verdict{
-		{name: "case 115", got: cfe(429, "", 0, "opencode", header("x-ratelimit-remaining-requests", "0")), want: failure(outcome.ReasonQuota, 3000*ms, 1),
-			also: func(o outcome.Outcome) bool { return o.Scope == outcome.ScopeEgress }},
+		{
+			name: "case 115", got: cfe(429, "", 0, "opencode", header("x-ratelimit-remaining-requests", "0")), want: failure(outcome.ReasonQuota, 3000*ms, 1),
+			also: func(o outcome.Outcome) bool { return o.Scope == outcome.ScopeEgress },
+		},
 		{name: "case 117", got: cfe(429, "rate limit reached", 0, "acme"), want: failure(outcome.ReasonRateLimit, 3000*ms, 1)},
-		{name: "rule's scope is a label elsewhere", got: cfe(429, "", 0, "minimax", header("x-model-quota-remaining", "m=0"), model("m")),
-			want: failure(outcome.ReasonQuota, 3000*ms, 1), also: func(o outcome.Outcome) bool { return o.Scope == outcome.ScopeConnection }},
-		{name: "rules see code and type only", got: cfe(429, `{"error":{"message":"daily free allocation used"}}`, 0, "cloudflare-ai"),
-			want: failure(outcome.ReasonRateLimit, 3000*ms, 1)},
-		{name: "openrouter 402", got: cfe(402, "", 0, "openrouter"), want: failure(outcome.ReasonQuota, 120000*ms, -1),
-			also: func(o outcome.Outcome) bool { return o.Terminal == outcome.CreditsExhausted }},
-		{name: "case 183 monthly limit of one account", got: cfe(429, "Monthly usage limit reached. Resets in 13 days.", 0, "opencode-go"),
-			want: hinted(outcome.ReasonQuota, 13*day)},
+		{
+			name: "rule's scope is a label elsewhere", got: cfe(429, "", 0, "minimax", header("x-model-quota-remaining", "m=0"), model("m")),
+			want: failure(outcome.ReasonQuota, 3000*ms, 1), also: func(o outcome.Outcome) bool { return o.Scope == outcome.ScopeConnection },
+		},
+		{
+			name: "rules see code and type only", got: cfe(429, `{"error":{"message":"daily free allocation used"}}`, 0, "cloudflare-ai"),
+			want: failure(outcome.ReasonRateLimit, 3000*ms, 1),
+		},
+		{
+			name: "openrouter 402", got: cfe(402, "", 0, "openrouter"), want: failure(outcome.ReasonQuota, 120000*ms, -1),
+			also: func(o outcome.Outcome) bool { return o.Terminal == outcome.CreditsExhausted },
+		},
+		{
+			name: "case 183 monthly limit of one account", got: cfe(429, "Monthly usage limit reached. Resets in 13 days.", 0, "opencode-go"),
+			want: hinted(outcome.ReasonQuota, 13*day),
+		},
 		{name: "rules are not asked about a 400", got: cfe(400, "upstream request failed: model is unavailable.", 0, "opencode"), want: refused(outcome.ReasonUnknown)},
 	})
 }
@@ -154,37 +194,55 @@ func TestOperatorRules(t *testing.T) {
 		{name: "case S100 on a 429", got: cfe(429, "insufficient_funds", 3, "acme", quota), want: failure(outcome.ReasonQuota, minutes(30), -1), also: connection},
 		{name: "text does not match", got: cfe(429, "slow down", 0, "acme", quota), want: failure(outcome.ReasonRateLimit, 3000*ms, 1)},
 		{name: "status does not match", got: cfe(429, "", 0, "acme", rules(Rule{Status: 503, Scope: outcome.ScopeModel, Cooldown: minutes(1)})), want: failure(outcome.ReasonRateLimit, 3000*ms, 1)},
-		{name: "first match wins", got: cfe(503, "", 0, "acme", rules(
-			Rule{Status: 502, Scope: outcome.ScopeConnection, Cooldown: minutes(1)},
-			Rule{Status: 503, Scope: outcome.ScopeConnection, Cooldown: minutes(2), Reason: outcome.ReasonServerError},
-			Rule{Status: 503, Scope: outcome.ScopeConnection, Cooldown: minutes(3)})), want: failure(outcome.ReasonServerError, minutes(2), -1),
+		{
+			name: "first match wins", got: cfe(503, "", 0, "acme", rules(
+				Rule{Status: 502, Scope: outcome.ScopeConnection, Cooldown: minutes(1)},
+				Rule{Status: 503, Scope: outcome.ScopeConnection, Cooldown: minutes(2), Reason: outcome.ReasonServerError},
+				Rule{Status: 503, Scope: outcome.ScopeConnection, Cooldown: minutes(3)})), want: failure(outcome.ReasonServerError, minutes(2), -1),
 			also: func(o outcome.Outcome) bool {
 				return o.RuleID == "operator-rule-2" && o.HintSource == SourceRule && o.Trips()
-			}},
-		{name: "exact, whatever the hint", got: cfe(429, "", 0, "acme", rules(Rule{Status: 429, Scope: outcome.ScopeConnection, Cooldown: minutes(30)}), header("Retry-After", "7200")),
-			want: failure(outcome.ReasonQuota, minutes(30), -1)},
-		{name: "model scope is not capped", got: cfe(429, "", 0, "acme", model("m"), rules(Rule{Status: 429, Scope: outcome.ScopeModel, Cooldown: 5 * time.Hour})),
-			want: failure(outcome.ReasonQuota, 5*time.Hour, -1), also: func(o outcome.Outcome) bool { return o.Scope == outcome.ScopeModel }},
-		{name: "provider scope", got: cfe(429, "", 0, "acme", rules(Rule{Status: 429, Scope: outcome.ScopeProvider, Cooldown: minutes(1)})),
-			want: failure(outcome.ReasonQuota, minutes(1), -1), also: func(o outcome.Outcome) bool { return o.Scope == outcome.ScopeProvider }},
+			},
+		},
+		{
+			name: "exact, whatever the hint", got: cfe(429, "", 0, "acme", rules(Rule{Status: 429, Scope: outcome.ScopeConnection, Cooldown: minutes(30)}), header("Retry-After", "7200")),
+			want: failure(outcome.ReasonQuota, minutes(30), -1),
+		},
+		{
+			name: "model scope is not capped", got: cfe(429, "", 0, "acme", model("m"), rules(Rule{Status: 429, Scope: outcome.ScopeModel, Cooldown: 5 * time.Hour})),
+			want: failure(outcome.ReasonQuota, 5*time.Hour, -1), also: func(o outcome.Outcome) bool { return o.Scope == outcome.ScopeModel },
+		},
+		{
+			name: "provider scope", got: cfe(429, "", 0, "acme", rules(Rule{Status: 429, Scope: outcome.ScopeProvider, Cooldown: minutes(1)})),
+			want: failure(outcome.ReasonQuota, minutes(1), -1), also: func(o outcome.Outcome) bool { return o.Scope == outcome.ScopeProvider },
+		},
 		{name: "no cooldown is the ladder", got: cfe(429, "", 2, "acme", rules(Rule{Status: 429, Scope: outcome.ScopeConnection})), want: failure(outcome.ReasonQuota, 12*time.Second, 3)},
-		{name: "an account's quota on a per-model provider", got: cfe(429, "", 0, "gemini", perModel, model("m"), rules(Rule{Status: 429, Scope: outcome.ScopeConnection, Cooldown: minutes(30)})),
-			want: failure(outcome.ReasonQuota, minutes(30), -1), also: connection},
-		{name: "built-in words still win", got: cfe(402, "out of credits", 0, "acme", rules(Rule{Status: 402, Scope: outcome.ScopeConnection, Cooldown: minutes(30)})),
-			want: failure(outcome.ReasonQuota, 120000*ms, -1), also: penniless},
-		{name: "ruling 15 a rule on a 400 never fires", got: cfe(400, "no", 0, "acme", rules(Rule{Status: 400, Scope: outcome.ScopeConnection, Cooldown: minutes(30)})),
-			want: refused(outcome.ReasonUnknown)},
+		{
+			name: "an account's quota on a per-model provider", got: cfe(429, "", 0, "gemini", perModel, model("m"), rules(Rule{Status: 429, Scope: outcome.ScopeConnection, Cooldown: minutes(30)})),
+			want: failure(outcome.ReasonQuota, minutes(30), -1), also: connection,
+		},
+		{
+			name: "built-in words still win", got: cfe(402, "out of credits", 0, "acme", rules(Rule{Status: 402, Scope: outcome.ScopeConnection, Cooldown: minutes(30)})),
+			want: failure(outcome.ReasonQuota, 120000*ms, -1), also: penniless,
+		},
+		{
+			name: "ruling 15 a rule on a 400 never fires", got: cfe(400, "no", 0, "acme", rules(Rule{Status: 400, Scope: outcome.ScopeConnection, Cooldown: minutes(30)})),
+			want: refused(outcome.ReasonUnknown),
+		},
 		{name: "a broken rule is passed over", got: cfe(429, "", 0, "acme", rules(Rule{Scope: outcome.ScopeConnection, Cooldown: minutes(1)})), want: failure(outcome.ReasonRateLimit, 3000*ms, 1)},
-		{name: "full text for built-in rules too", got: cfe(429, `{"error":{"message":"daily free allocation used"}}`, 0, "cloudflare-ai", rules(Rule{Status: 503, Scope: outcome.ScopeConnection})),
-			want: failure(outcome.ReasonQuota, 20*time.Hour+55*time.Minute+55*time.Second, -1)},
+		{
+			name: "full text for built-in rules too", got: cfe(429, `{"error":{"message":"daily free allocation used"}}`, 0, "cloudflare-ai", rules(Rule{Status: 503, Scope: outcome.ScopeConnection})),
+			want: failure(outcome.ReasonQuota, 20*time.Hour+55*time.Minute+55*time.Second, -1),
+		},
 	})
 }
 
 func TestBlanketDefaults(t *testing.T) {
 	half := blanket(Default{Cooldown: minutes(30)})
 	verdicts(t, []verdict{
-		{name: "case S101 the upstream's longer wait", got: cfe(429, "", 0, "acme", half, header("Retry-After", "7200")),
-			want: want{class: outcome.Failure, fallback: true, reason: outcome.ReasonRateLimit, cooldown: 2 * time.Hour, level: -1, hint: true}},
+		{
+			name: "case S101 the upstream's longer wait", got: cfe(429, "", 0, "acme", half, header("Retry-After", "7200")),
+			want: want{class: outcome.Failure, fallback: true, reason: outcome.ReasonRateLimit, cooldown: 2 * time.Hour, level: -1, hint: true},
+		},
 		{name: "case S102 a short hint is stretched", got: cfe(429, "", 0, "acme", half, header("Retry-After", "10")), want: failure(outcome.ReasonRateLimit, minutes(30), -1)},
 		{name: "case S103 not on a 400", got: cfe(400, "no", 0, "acme", half), want: refused(outcome.ReasonUnknown)},
 		{name: "case S103 not on a bare 401", got: cfe(401, "", 0, "acme", half), want: failure(outcome.ReasonAuth, 0, -1)},
@@ -193,8 +251,10 @@ func TestBlanketDefaults(t *testing.T) {
 		{name: "on a 402, which then comes back", got: cfe(402, "", 0, "acme", half), want: failure(outcome.ReasonQuota, minutes(30), -1), also: plain},
 		{name: "on a 500", got: cfe(500, "", 0, "acme", half), want: failure(outcome.ReasonServerError, minutes(30), -1), also: func(o outcome.Outcome) bool { return o.Trips() }},
 		{name: "on a 408", got: cfe(408, "", 0, "acme", half), want: failure(outcome.ReasonUnknown, minutes(30), -1)},
-		{name: "its own reason and scope", got: cfe(503, "", 0, "acme", model("m"), blanket(Default{Cooldown: minutes(5), Scope: outcome.ScopeModel, Reason: outcome.ReasonModelCapacity})),
-			want: failure(outcome.ReasonModelCapacity, minutes(5), -1), also: func(o outcome.Outcome) bool { return o.Scope == outcome.ScopeModel }},
+		{
+			name: "its own reason and scope", got: cfe(503, "", 0, "acme", model("m"), blanket(Default{Cooldown: minutes(5), Scope: outcome.ScopeModel, Reason: outcome.ReasonModelCapacity})),
+			want: failure(outcome.ReasonModelCapacity, minutes(5), -1), also: func(o outcome.Outcome) bool { return o.Scope == outcome.ScopeModel },
+		},
 		{name: "a rule goes first", got: cfe(429, "", 0, "acme", half, rules(Rule{Status: 429, Scope: outcome.ScopeConnection, Cooldown: minutes(1)})), want: failure(outcome.ReasonQuota, minutes(1), -1)},
 		{name: "a built-in rule goes first", got: cfe(402, "", 0, "openrouter", half), want: failure(outcome.ReasonQuota, minutes(2), -1)},
 		{name: "a broken default is passed over", got: cfe(429, "", 0, "acme", blanket(Default{Cooldown: time.Second})), want: failure(outcome.ReasonRateLimit, 3000*ms, 1)},

@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
 	// Zone names in upstream texts must mean the same on every system; Windows
 	// has no zone files of its own.
 	_ "time/tzdata"

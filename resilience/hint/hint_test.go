@@ -137,26 +137,38 @@ func TestUnifiedWindows(t *testing.T) {
 		reach  Reach
 		source string
 	}{
-		{"P06 summary reset", wall("status", "rejected", "representative-claim", "five_hour", "reset", "1893564000"),
-			10555 * time.Second, ReachAccount, SourceUnified},
-		{"P06 reset in the past", wall("status", "rejected", "representative-claim", "five_hour", "reset", "1893553000"),
-			0, ReachAccount, ""},
+		{
+			"P06 summary reset", wall("status", "rejected", "representative-claim", "five_hour", "reset", "1893564000"),
+			10555 * time.Second, ReachAccount, SourceUnified,
+		},
+		{
+			"P06 reset in the past", wall("status", "rejected", "representative-claim", "five_hour", "reset", "1893553000"),
+			0, ReachAccount, "",
+		},
 		{"P06 ceiling of seven days", wall("status", "rejected", "reset", epoch(8*day)), MaxUnified, ReachAccount, SourceUnified},
-		{"P07 the rejected window counts", wall("representative-claim", "seven_day", "reset", "1893900000",
-			"5h-status", "rejected", "5h-reset", "1893556800", "7d-status", "allowed", "7d-reset", "1893900000"),
-			3355 * time.Second, ReachAccount, SourceUnified},
-		{"P07 later of two rejected windows", wall("5h-status", "rejected", "5h-reset", "1893556800", "7d-status", "rejected", "7d-reset", "1893900000"),
-			346555 * time.Second, ReachAccount, SourceUnified},
+		{
+			"P07 the rejected window counts", wall("representative-claim", "seven_day", "reset", "1893900000",
+				"5h-status", "rejected", "5h-reset", "1893556800", "7d-status", "allowed", "7d-reset", "1893900000"),
+			3355 * time.Second, ReachAccount, SourceUnified,
+		},
+		{
+			"P07 later of two rejected windows", wall("5h-status", "rejected", "5h-reset", "1893556800", "7d-status", "rejected", "7d-reset", "1893900000"),
+			346555 * time.Second, ReachAccount, SourceUnified,
+		},
 		{"P07 rejected window without a reset of its own", wall("representative-claim", "seven_day", "reset", "1893900000",
 			"5h-status", "rejected", "7d-status", "allowed", "7d-reset", "1893900000"), 0, ReachAccount, ""},
 		{"C1 no headers", nil, 0, ReachUnknown, ""},
 		{"C2 retry-after alone", headers("retry-after", "60"), time.Minute, ReachUnknown, SourceHeader},
 		{"C2 date", headers("retry-after", t0.Add(90*time.Second).Format("Mon, 02 Jan 2006 15:04:05 GMT")), 90 * time.Second, ReachUnknown, SourceHeader},
-		{"C3 five hours, no summary", wall("5h-status", "rejected", "5h-reset", epoch(5*time.Hour), "7d-status", "allowed"),
-			5 * time.Hour, ReachAccount, SourceUnified},
+		{
+			"C3 five hours, no summary", wall("5h-status", "rejected", "5h-reset", epoch(5*time.Hour), "7d-status", "allowed"),
+			5 * time.Hour, ReachAccount, SourceUnified,
+		},
 		{"C4 seven days", with(wall("7d-status", "rejected", "7d-reset", epoch(7*day)), "Retry-After", "604800"), 7 * day, ReachAccount, SourceHeader},
-		{"C5 longest of both", wall("status", "rejected", "5h-status", "rejected", "5h-reset", epoch(time.Hour), "7d-status", "rejected", "7d-reset", epoch(3*day)),
-			3 * day, ReachAccount, SourceUnified},
+		{
+			"C5 longest of both", wall("status", "rejected", "5h-status", "rejected", "5h-reset", epoch(time.Hour), "7d-status", "rejected", "7d-reset", epoch(3*day)),
+			3 * day, ReachAccount, SourceUnified,
+		},
 		{"C6 all allowed", wall("status", "allowed", "reset", epoch(time.Hour), "5h-status", "allowed", "5h-reset", epoch(time.Hour),
 			"7d-status", "allowed_warning", "7d-reset", epoch(3*day)), 0, ReachUnknown, ""},
 		{"C7 one family's window with a wait", with(wall("status", "rejected", "reset", epoch(5*day), "5h-status", "allowed", "7d-status", "allowed",
@@ -164,8 +176,10 @@ func TestUnifiedWindows(t *testing.T) {
 		{"C8 one family's window alone", wall("status", "rejected", "reset", epoch(5*day), "5h-status", "allowed", "7d-status", "allowed",
 			"7d_oi-status", "rejected", "7d_oi-reset", epoch(5*day)), 0, ReachModel, ""},
 		{"C9 statuses are garbage", wall("status", "rejected", "reset", epoch(time.Hour), "5h-status", "???"), time.Hour, ReachAccount, SourceUnified},
-		{"C10 raw lower-case keys, any case", map[string][]string{"ANTHROPIC-ratelimit-UNIFIED-status": {"rejected"},
-			"anthropic-RateLimit-unified-Reset": {epoch(time.Hour)}}, time.Hour, ReachAccount, SourceUnified},
+		{"C10 raw lower-case keys, any case", map[string][]string{
+			"ANTHROPIC-ratelimit-UNIFIED-status": {"rejected"},
+			"anthropic-RateLimit-unified-Reset":  {epoch(time.Hour)},
+		}, time.Hour, ReachAccount, SourceUnified},
 		{"family's window beside an account window", wall("5h-status", "rejected", "5h-reset", epoch(time.Hour), "7d-status", "allowed",
 			"7d_oi-status", "rejected", "7d_oi-reset", epoch(2*time.Hour)), 2 * time.Hour, ReachAccount, SourceUnified},
 		{"only a reset, as overage accounts send", wall("reset", epoch(time.Hour)), time.Hour, ReachAccount, SourceUnified},
@@ -190,10 +204,14 @@ func TestTypedBodies(t *testing.T) {
 		return `{"error":{"details":[{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":` + delay + `}]}}`
 	}
 	run(t, []check{
-		{name: "P02 RetryInfo before its own prose", body: `{"error":{"code":429,"status":"RESOURCE_EXHAUSTED","message":"Please retry in 26.66s.","details":[{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"26s"}]}}`,
-			want: 26 * time.Second, source: SourceRetryInfo},
-		{name: "P03 ErrorInfo metadata", body: `{"error":{"details":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","metadata":{"quotaResetDelay":"373.8ms"}}]}}`,
-			want: 374 * time.Millisecond, source: SourceBody},
+		{
+			name: "P02 RetryInfo before its own prose", body: `{"error":{"code":429,"status":"RESOURCE_EXHAUSTED","message":"Please retry in 26.66s.","details":[{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"26s"}]}}`,
+			want: 26 * time.Second, source: SourceRetryInfo,
+		},
+		{
+			name: "P03 ErrorInfo metadata", body: `{"error":{"details":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","metadata":{"quotaResetDelay":"373.8ms"}}]}}`,
+			want: 374 * time.Millisecond, source: SourceBody,
+		},
 		{name: "ErrorInfo time stamp", body: `{"details":[{"@type":"x/google.rpc.ErrorInfo","metadata":{"quotaResetTimeStamp":"2030-01-02T03:05:05Z"}}]}`, want: time.Minute},
 		{name: "case 134 RetryInfo", body: info(`"26s"`), want: 26 * time.Second},
 		{name: "RetryInfo fraction", body: info(`"26.66s"`), want: 26660 * time.Millisecond},
@@ -340,10 +358,21 @@ func TestParseRetryAfter(t *testing.T) {
 		want time.Duration
 		ok   bool
 	}{
-		{"60", time.Minute, true}, {"3600", time.Hour, true}, {"0", 0, true},
-		{"60s", time.Minute, true}, {"5m", 5 * time.Minute, true}, {"2h", 2 * time.Hour, true}, {"1H", time.Hour, true},
-		{"Wed, 02 Jan 2030 03:05:05 GMT", time.Minute, true}, {"Wed, 02 Jan 2030 03:03:05 GMT", 0, true},
-		{"", 0, false}, {"   ", 0, false}, {"not-a-date", 0, false}, {"60xyz", 0, false}, {"+5", 0, false}, {"5 5", 0, false},
+		{"60", time.Minute, true},
+		{"3600", time.Hour, true},
+		{"0", 0, true},
+		{"60s", time.Minute, true},
+		{"5m", 5 * time.Minute, true},
+		{"2h", 2 * time.Hour, true},
+		{"1H", time.Hour, true},
+		{"Wed, 02 Jan 2030 03:05:05 GMT", time.Minute, true},
+		{"Wed, 02 Jan 2030 03:03:05 GMT", 0, true},
+		{"", 0, false},
+		{"   ", 0, false},
+		{"not-a-date", 0, false},
+		{"60xyz", 0, false},
+		{"+5", 0, false},
+		{"5 5", 0, false},
 	} {
 		t.Run("case 153 "+c.in, func(t *testing.T) {
 			if d, ok := ParseRetryAfter(c.in, t0); d != c.want || ok != c.ok {
@@ -359,10 +388,21 @@ func TestParseDuration(t *testing.T) {
 		want time.Duration
 		ok   bool
 	}{
-		{"33s", 33 * time.Second, true}, {"26.66s", 26660 * time.Millisecond, true}, {"45", 45 * time.Second, true},
-		{"1500ms", 1500 * time.Millisecond, true}, {"250µs", 250 * time.Microsecond, true}, {"1h2m3s", 3723 * time.Second, true},
-		{"2 weeks", 14 * day, true}, {"3 days and 4 hours", 76 * time.Hour, true}, {"1.5h", 90 * time.Minute, true},
-		{strings.Repeat("9", 30) + "w", maxSpan, true}, {"2m 9", 0, false}, {"s", 0, false}, {"1.", 0, false}, {".5s", 0, false}, {"5s!", 0, false},
+		{"33s", 33 * time.Second, true},
+		{"26.66s", 26660 * time.Millisecond, true},
+		{"45", 45 * time.Second, true},
+		{"1500ms", 1500 * time.Millisecond, true},
+		{"250µs", 250 * time.Microsecond, true},
+		{"1h2m3s", 3723 * time.Second, true},
+		{"2 weeks", 14 * day, true},
+		{"3 days and 4 hours", 76 * time.Hour, true},
+		{"1.5h", 90 * time.Minute, true},
+		{strings.Repeat("9", 30) + "w", maxSpan, true},
+		{"2m 9", 0, false},
+		{"s", 0, false},
+		{"1.", 0, false},
+		{".5s", 0, false},
+		{"5s!", 0, false},
 	} {
 		t.Run(c.in, func(t *testing.T) {
 			if d, ok := ParseDuration(c.in); d != c.want || ok != c.ok {

@@ -60,9 +60,15 @@ func TestCoercion(t *testing.T) {
 		{"case 4 below", -10.0, 1, 100, 50, 1},
 		{"case 5 above", 9999.0, 1, 100, 50, 100},
 		{"negative cut towards zero", -5.9, -100, 100, 0, -5},
-		{"null", nil, 0, 9, 4, 4}, {"boolean", true, 0, 9, 4, 4}, {"object", map[string]any{}, 0, 9, 4, 4},
-		{"not a number", "NaN", 0, 9, 4, 4}, {"infinite", "Inf", 0, 9, 4, 4}, {"blank", "  ", 0, 9, 4, 4}, {"huge", 1e300, 0, 9, 4, 9},
-		{"int", 3, 0, 9, 4, 3}, {"int64", int64(3), 0, 9, 4, 3},
+		{"null", nil, 0, 9, 4, 4},
+		{"boolean", true, 0, 9, 4, 4},
+		{"object", map[string]any{}, 0, 9, 4, 4},
+		{"not a number", "NaN", 0, 9, 4, 4},
+		{"infinite", "Inf", 0, 9, 4, 4},
+		{"blank", "  ", 0, 9, 4, 4},
+		{"huge", 1e300, 0, 9, 4, 9},
+		{"int", 3, 0, 9, 4, 3},
+		{"int64", int64(3), 0, 9, 4, 3},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := Integer(c.v, c.lo, c.hi, c.or); got != c.is {
