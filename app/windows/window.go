@@ -71,7 +71,7 @@ func Run(ctx context.Context, o Options) (err error) {
 		case <-ended:
 		}
 	}()
-	u.begin() //nolint:contextcheck // the window keeps its context
+	u.begin()
 	u.win.Show()
 	a.Run()
 	return nil
@@ -159,7 +159,7 @@ func newUI(ctx context.Context, a fyne.App, o Options) *ui {
 	u.win.SetPadded(false)
 	u.build(o.Page)
 	u.win.Resize(fyne.NewSize(1000, 680))
-	u.shortcuts() //nolint:contextcheck // the window keeps its context
+	u.shortcuts()
 	return u
 }
 
