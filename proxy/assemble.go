@@ -48,7 +48,7 @@ func Assemble(ctx context.Context, p Parts) (*Product, error) {
 	if p.Clock == nil {
 		p.Clock = clock.System{}
 	}
-	up := upstream.New()
+	up := upstream.New(upstream.Options{})
 	svc, err := control.New(ctx, control.Config{
 		Store: p.Store, Secrets: p.Secrets, Log: p.Log, Version: p.Version, Endpoint: p.Endpoint,
 		Clock: p.Clock, Real: p.Real, Env: p.Env, Tester: Check(up), Panel: p.Panel, Quit: p.Quit,

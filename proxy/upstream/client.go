@@ -4,7 +4,10 @@ package upstream
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"fmt"
 	"net"
 	"net/http"
@@ -29,17 +32,36 @@ const (
 	keepAliveInterval = 30 * time.Second
 )
 
+// bodiesOfReplay is how often the transport asks for the body again in one
+// replay: for the retired connection, and for the fresh one.
+const bodiesOfReplay = 2
+
 // Client sends calls to providers. It keeps connections open between calls.
 type Client struct {
 	transport *http.Transport
+	clock     skew
 }
 
-// New returns a client that honours HTTP_PROXY, HTTPS_PROXY and NO_PROXY, but
-// never sends a loopback address through a proxy (case P58).
-func New() *Client {
-	dialer := &net.Dialer{Timeout: connectTimeout, KeepAlive: keepAliveInterval}
-	return &Client{transport: &http.Transport{
-		Proxy:                  http.ProxyFromEnvironment,
+// Options are what a Client may be given; zero values are the usual ones.
+type Options struct {
+	ConnectTimeout time.Duration
+	// PingAfter is how long an HTTP/2 connection may be silent before it is
+	// asked whether it lives, PingTimeout how long the answer may take.
+	PingAfter, PingTimeout time.Duration
+	RootCAs                *x509.CertPool // nil: those of the system
+	// Proxy chooses an outbound proxy; nil reads HTTP_PROXY, HTTPS_PROXY and
+	// NO_PROXY.
+	Proxy func(*http.Request) (*url.URL, error)
+}
+
+// New returns a client that honours the outbound proxy of the environment, but
+// never sends a loopback address through it (case P58).
+func New(o Options) *Client {
+	dialer := &net.Dialer{
+		Timeout: cmp.Or(o.ConnectTimeout, connectTimeout), KeepAlive: keepAliveInterval, Control: noticeSilence,
+	}
+	t := &http.Transport{
+		Proxy:                  o.Proxy,
 		DialContext:            dialer.DialContext,
 		TLSHandshakeTimeout:    tlsTimeout,
 		MaxIdleConns:           maxIdle,
@@ -48,8 +70,17 @@ func New() *Client {
 		MaxResponseHeaderBytes: maxHeaderBytes,
 		DisableCompression:     true,
 		ForceAttemptHTTP2:      true,
-		HTTP2:                  &http.HTTP2Config{SendPingTimeout: pingAfter, PingTimeout: pingTimeout},
-	}}
+		HTTP2: &http.HTTP2Config{
+			SendPingTimeout: cmp.Or(o.PingAfter, pingAfter), PingTimeout: cmp.Or(o.PingTimeout, pingTimeout),
+		},
+	}
+	if t.Proxy == nil {
+		t.Proxy = http.ProxyFromEnvironment
+	}
+	if o.RootCAs != nil {
+		t.TLSClientConfig = &tls.Config{RootCAs: o.RootCAs, MinVersion: tls.VersionTLS12}
+	}
+	return &Client{transport: t}
 }
 
 // Close drops the idle connections.
@@ -70,8 +101,9 @@ type Call struct {
 }
 
 // Do sends the call and returns the answer with its body decoded. An error
-// means that no answer came. The transport replays a call on a fresh
-// connection only when it had written nothing of it.
+// means that no answer came. A call is replayed once, on a fresh connection,
+// when the upstream had not taken it (case P59) or the connection turned out
+// to be dead (case P55).
 func (c *Client) Do(ctx context.Context, call Call) (*http.Response, error) {
 	u, err := url.Parse(call.BaseURL)
 	if err != nil {
@@ -79,18 +111,16 @@ func (c *Client) Do(ctx context.Context, call Call) (*http.Response, error) {
 	}
 	u.Path = strings.TrimSuffix(u.Path, "/") + call.Path
 	u.RawQuery = joinQuery(u.RawQuery, call.Query)
-	req := (&http.Request{
-		Method: call.Method, URL: u, Host: u.Host, Header: requestHeader(call),
-		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-	}).WithContext(ctx)
-	if call.Body != nil {
-		// The whole body is at hand: a replay needs it, and passing the
-		// client's body through would lose answers that come early.
-		req.ContentLength = int64(len(call.Body))
-		req.GetBody = func() (r readCloser, err error) { return body{bytes.NewReader(call.Body)}, nil }
-		req.Body, _ = req.GetBody()
+	if c.clock.slept(time.Now()) {
+		// What was open before the machine slept is dead, and does not know.
+		c.transport.CloseIdleConnections()
 	}
-	res, err := c.transport.RoundTrip(req)
+	header := requestHeader(call)
+	res, err := c.transport.RoundTrip(request(ctx, u, header, call))
+	if err != nil && isDead(err) && ctx.Err() == nil {
+		c.transport.CloseIdleConnections()
+		res, err = c.transport.RoundTrip(request(ctx, u, header, call))
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -99,6 +129,27 @@ func (c *Client) Do(ctx context.Context, call Call) (*http.Response, error) {
 		return nil, fmt.Errorf("answer encoding: %w", err)
 	}
 	return res, nil
+}
+
+func request(ctx context.Context, u *url.URL, header http.Header, call Call) *http.Request {
+	req := (&http.Request{
+		Method: call.Method, URL: u, Host: u.Host, Header: header,
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+	}).WithContext(ctx)
+	if call.Body != nil {
+		// The whole body is at hand: a replay needs it, and passing the
+		// client's body through would lose answers that come early.
+		req.ContentLength = int64(len(call.Body))
+		req.Body = body{bytes.NewReader(call.Body)}
+		replays := 0
+		req.GetBody = func() (readCloser, error) {
+			if replays++; replays > bodiesOfReplay {
+				return nil, errReplayed
+			}
+			return body{bytes.NewReader(call.Body)}, nil
+		}
+	}
+	return req
 }
 
 func joinQuery(a, b string) string {

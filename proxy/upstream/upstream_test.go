@@ -84,7 +84,7 @@ func TestDoJoinsAddressAndBody(t *testing.T) {
 		body, _ = io.ReadAll(r.Body)
 	}))
 	defer srv.Close()
-	c := New()
+	c := New(Options{})
 	defer c.Close()
 	res, err := c.Do(t.Context(), Call{
 		Method: "POST", BaseURL: srv.URL + "/api/v4/", Path: "/messages", Query: "beta=true", Header: http.Header{}, Body: []byte(`{"a":1}`),
