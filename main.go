@@ -99,8 +99,7 @@ func serve(ctx context.Context, o options, stop context.CancelFunc) int {
 		return 1
 	}
 	instance, err := proxy.Claim(o.dataDir)
-	var running *proxy.RunningError
-	if errors.As(err, &running) {
+	if running, ok := errors.AsType[*proxy.RunningError](err); ok {
 		return second(ctx, o, running)
 	}
 	if err == nil {

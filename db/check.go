@@ -46,7 +46,7 @@ func inspect(ctx context.Context, path string, known int, log *slog.Logger) (tru
 	if err != nil {
 		return untrusted, classify(path, err)
 	}
-	defer closePool(g)
+	defer func() { _ = closePool(g) }()
 	g = g.WithContext(ctx)
 	if err := checkOwner(g, path, known); err != nil {
 		return untrusted, err
@@ -89,7 +89,7 @@ func recoverJournal(ctx context.Context, path string, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	defer closePool(g)
+	defer func() { _ = closePool(g) }()
 	_, err = pragmaInt(g.WithContext(ctx), "user_version")
 	return err
 }

@@ -118,15 +118,15 @@ func (s *Store) connect() (err error) {
 		return err
 	}
 	if s.read, err = openPool(s.path, readPool, s.log, s.now); err != nil {
-		closePool(s.write)
+		_ = closePool(s.write)
 		return err
 	}
 	return nil
 }
 
 func (s *Store) disconnect() {
-	closePool(s.read)
-	closePool(s.write)
+	_ = closePool(s.read)
+	_ = closePool(s.write)
 }
 
 // Path returns where the database file is.
@@ -169,7 +169,7 @@ func (s *Store) Close() error {
 		s.stopCheck()
 		s.checking.Wait()
 		s.writer.close()
-		closePool(s.read)
+		_ = closePool(s.read)
 		s.closeErr = s.closeWriter()
 	})
 	return s.closeErr

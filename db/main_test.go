@@ -2,7 +2,6 @@ package db
 
 import (
 	"context"
-	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -27,7 +26,7 @@ func TestMain(m *testing.M) {
 var t0 = time.Date(2030, 1, 2, 3, 4, 5, 678_000_000, time.UTC)
 
 func testOptions(dir string) Options {
-	return Options{Dir: dir, Now: func() time.Time { return t0 }, Log: slog.New(slog.NewTextHandler(io.Discard, nil))}
+	return Options{Dir: dir, Now: func() time.Time { return t0 }, Log: slog.New(slog.DiscardHandler)}
 }
 
 // open opens a store that is closed with the test.

@@ -123,7 +123,7 @@ func TestModelsFitTheSchema(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer closePool(g)
+	defer func() { _ = closePool(g) }()
 	if err := g.AutoMigrate(models...); err != nil {
 		t.Fatal(err)
 	}

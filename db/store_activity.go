@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"gorm.io/gorm"
@@ -130,10 +131,8 @@ func tried(a *control.Activity) []string {
 		if id == "" {
 			return
 		}
-		for _, have := range ids {
-			if have == id {
-				return
-			}
+		if slices.Contains(ids, id) {
+			return
 		}
 		ids = append(ids, id)
 	}

@@ -122,8 +122,7 @@ func (t *attempt) reopen(o outcome.Outcome) verdict {
 // mayReopen tells which failures another try of the same target may cure
 // (stream sheet §6.6): broken connections, not what nobody knows.
 func mayReopen(cause, err error) bool {
-	var late overdue
-	if errors.As(cause, &late) {
+	if _, ok := errors.AsType[overdue](cause); ok {
 		return kindOf(cause, err) == classify.Stalled
 	}
 	var system syscall.Errno

@@ -86,8 +86,7 @@ func (t *attempt) without(kind classify.TransportKind) outcome.Outcome {
 
 // kindOf names a failure below HTTP.
 func kindOf(cause, err error) classify.TransportKind {
-	var late overdue
-	if errors.As(cause, &late) {
+	if late, ok := errors.AsType[overdue](cause); ok {
 		switch late.cause {
 		case watchdog.Stalled, watchdog.Silent, watchdog.TooSlow:
 			return classify.Stalled

@@ -3,6 +3,7 @@ package dialect
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 
 	"github.com/tidwall/gjson"
 )
@@ -20,9 +21,7 @@ type Refusal struct {
 // ErrorBody writes the refusal as a JSON body of the dialect.
 func (n Name) ErrorBody(r Refusal) []byte {
 	e := map[string]any{"type": r.Type, "message": r.Message}
-	for k, v := range r.Extra {
-		e[k] = v
-	}
+	maps.Copy(e, r.Extra)
 	if r.Code != "" {
 		e["code"] = r.Code
 	}

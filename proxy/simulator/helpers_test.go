@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"strings"
@@ -149,9 +150,7 @@ func (a ask) request(ctx context.Context, base string) *http.Request {
 	if err != nil {
 		panic(err)
 	}
-	for k, v := range a.header {
-		r.Header[k] = v
-	}
+	maps.Copy(r.Header, a.header)
 	r.Header.Set("Content-Type", "application/json")
 	return r
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"time"
@@ -52,9 +53,7 @@ func (o *out) do(ctx context.Context, p op, a answer) error {
 
 func (o *out) headers(a answer) {
 	h := o.w.Header()
-	for name, values := range a.header {
-		h[name] = values
-	}
+	maps.Copy(h, a.header)
 	o.each = a.stream || len(o.chunks) > 0
 	o.w.WriteHeader(a.status)
 	o.status, o.dirty = a.status, true

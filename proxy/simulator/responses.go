@@ -1,5 +1,7 @@
 package simulator
 
+import "slices"
+
 // encrypted stands for the reasoning that only the provider can read.
 const encrypted = "Z0FBQUFBc2ltdWxhdG9y"
 
@@ -154,9 +156,9 @@ func (r reply) responsesStream() []frame {
 		item(r.callItem("in_progress", ""), func() {
 			at := []any{"item_id", r.q.id("fc_"), "output_index", e.index}
 			for _, d := range r.argumentDeltas() {
-				e.add(delta, "response.function_call_arguments.delta", append(at[:len(at):len(at)], "delta", d)...)
+				e.add(delta, "response.function_call_arguments.delta", append(slices.Clip(at), "delta", d)...)
 			}
-			e.add(closing, "response.function_call_arguments.done", append(at[:len(at):len(at)], "arguments", r.tool.Arguments)...)
+			e.add(closing, "response.function_call_arguments.done", append(slices.Clip(at), "arguments", r.tool.Arguments)...)
 		})
 	}
 	final := "response.completed"

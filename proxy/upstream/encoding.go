@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/andybalholm/brotli"
@@ -63,9 +64,9 @@ func (d decoded) Close() error {
 // gzip, br, zstd, or several in the order in which they were applied.
 func NewDecoder(encoding string, r io.Reader) (io.Reader, error) {
 	names := strings.Split(encoding, ",")
-	for i := len(names) - 1; i >= 0; i-- {
+	for _, name := range slices.Backward(names) {
 		var err error
-		switch name := strings.ToLower(strings.TrimSpace(names[i])); name {
+		switch name := strings.ToLower(strings.TrimSpace(name)); name {
 		case "", "identity":
 		case "gzip", "x-gzip":
 			r = &lazyGzip{src: r}

@@ -2,6 +2,7 @@ package classify
 
 import (
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -165,21 +166,11 @@ func (b builtin) fits(headers map[string][]string, text string) bool {
 }
 
 func contains(list []string, s string) bool {
-	for _, e := range list {
-		if e == s {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(list, s)
 }
 
 func containsInt(list []int, n int) bool {
-	for _, e := range list {
-		if e == n {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(list, n)
 }
 
 // headerValue returns the first non-blank value of a header, case ignored.

@@ -15,7 +15,8 @@ func rotate(change func(*settings.Rotation)) option {
 	return with(func(o *Options) { o.Rotation = &r })
 }
 
-func boolean(v bool) *bool { return &v }
+//go:fix inline
+func boolean(v bool) *bool { return new(v) }
 
 func TestRotationDefaults(t *testing.T) {
 	t.Run("case 120 defaults", func(t *testing.T) {
@@ -79,7 +80,7 @@ func TestOverrides(t *testing.T) {
 		r.On429.Threshold, r.On500.Threshold = 6, 4
 		got := Overrides{
 			RateLimitResetSeconds: 20,
-			On429:                 RuleOverride{On: boolean(false), Threshold: 3, WindowSeconds: 60},
+			On429:                 RuleOverride{On: new(false), Threshold: 3, WindowSeconds: 60},
 		}.Apply(Options{}, r)
 		if got.ConnectionDelay != 20*time.Second || got.Rotation.On429 != (settings.RotationRule{Threshold: 3, WindowSeconds: 60}) {
 			t.Errorf("got %v %+v", got.ConnectionDelay, got.Rotation)

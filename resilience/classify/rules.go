@@ -3,6 +3,7 @@ package classify
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -83,12 +84,7 @@ func (d Default) Validate() error {
 }
 
 func ruleReason(r outcome.Reason) bool {
-	for _, known := range ruleReasons {
-		if r == known {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(ruleReasons, r)
 }
 
 // SourceRule is the HintSource of a cooldown that a rule declares.

@@ -1,5 +1,7 @@
 package classify
 
+import "slices"
+
 import "strings"
 
 // sequence is words that follow one another on one line. within bounds the
@@ -87,7 +89,7 @@ func near(a, b []string, within int) []sequence {
 func chain(words []string, last ...string) []sequence {
 	var list []sequence
 	for _, l := range last {
-		list = append(list, sequence{words: append(words[:len(words):len(words)], l)})
+		list = append(list, sequence{words: append(slices.Clip(words), l)})
 	}
 	return list
 }
