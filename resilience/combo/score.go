@@ -88,7 +88,7 @@ func factorsOf(c *candidate, b *bounds, h *Hints, now time.Time) Factors {
 	if left, known := l.Quota.Remaining(now); known {
 		f[fQuota] = left
 	}
-	f[fHealth] = [...]float64{Closed: 1, Degraded: .75, HalfOpen: .5, Open: 0}[l.Breaker]
+	f[fHealth] = t.health()
 	f[fCostInv] = .5 // an unknown price is neither cheap nor dear
 	if c.priced {
 		f[fCostInv] = 1 - c.cost/b.cost
