@@ -8,6 +8,9 @@ import (
 // staleAfter is the age at which a quota snapshot is no longer trusted.
 const staleAfter = 10 * time.Minute
 
+// tiny is what sums of decimal shares may be off by.
+const tiny = 1e-9
+
 // Window is one quota window of an account.
 type Window struct {
 	Known bool

@@ -65,11 +65,11 @@ func quotaWeighted(in *Input) []Target {
 	for i := range in.Targets {
 		t := &in.Targets[i]
 		left, known := t.Live.Quota.Remaining(in.Now)
-		if t.Live.Breaker == Open || known && left <= 0 {
+		if t.Live.Breaker == Open || known && left <= tiny {
 			continue
 		}
 		pool := 0
-		if !known || left <= floor || t.Live.Quota.Stale(in.Now) {
+		if !known || left <= floor+tiny || t.Live.Quota.Stale(in.Now) {
 			pool = 1
 		}
 		pools[pool] = append(pools[pool], scored{i, in.Config.resetScore(&t.Live.Quota, in.Now)})

@@ -49,7 +49,7 @@ func (in *Input) takeTurns(prefix string, list []scored, band float64) []scored 
 		return list
 	}
 	n := 1
-	for n < len(list) && list[0].score-list[n].score <= band+1e-12 {
+	for n < len(list) && list[0].score-list[n].score <= band+tiny {
 		n++
 	}
 	if n < 2 {

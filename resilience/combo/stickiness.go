@@ -108,7 +108,7 @@ func (in *Input) stick(e *Entry, h Health, order []Target) []Target {
 }
 
 func keepable(now time.Time, h Health, connection string, left float64) bool {
-	if left <= stickyHeadroom {
+	if left <= stickyHeadroom+tiny {
 		return false
 	}
 	c, err := h.Condition(connection)
