@@ -40,6 +40,7 @@ type failure struct {
 	header  http.Header
 	body    []byte
 	code    string // the word for a broken stream, in place of the reason
+	wall    bool   // handed on untouched (ruling 42)
 }
 
 // verdict is what an attempt means for the attempt loop.
@@ -83,7 +84,11 @@ func (x *exchange) run() {
 			return
 		}
 	}
-	if f := x.worthHandingOn(); f != nil {
+	f := x.worthHandingOn()
+	if f == nil {
+		f = x.wall(plan)
+	}
+	if f != nil {
 		x.handOn(*f)
 		return
 	}

@@ -31,7 +31,7 @@ func (s *relay) continued(ctx context.Context, err error) (verdict, bool) {
 		return ended, false
 	}
 	for range maxContinued {
-		next, usage, whole := s.t.fetch(body)
+		next, usage, whole := s.t.fetch(body) //nolint:contextcheck // the exchange holds the request and its context
 		if s.t.x.r.Context().Err() != nil {
 			return s.t.gone(), true
 		}

@@ -10,10 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"breakwater/proxy/catalog"
 	"breakwater/proxy/control"
 	"breakwater/proxy/dialect"
-	"breakwater/proxy/upstream"
 	"breakwater/resilience"
 	"breakwater/resilience/outcome"
 	"breakwater/resilience/watchdog"
@@ -29,7 +27,7 @@ type refusal struct {
 // refuse answers with an error of our own, in the client's dialect.
 func (x *exchange) refuse(ref refusal) {
 	x.step(control.Step{Kind: control.StepRefused, Status: ref.Status, Reason: ref.Code, Until: untilStep(ref.wait)}, nil)
-	x.reply(ref.Status, "refused", x.rt.dialect.ErrorBody(ref.Refusal), ref.Refusal, func(h http.Header) {
+	x.reply(ref.Status, "refused", x.rt.dialect.ErrorBody(ref.Refusal), ref.Refusal, ref.wait, func(h http.Header) {
 		h.Set("Content-Type", "application/json")
 		if ref.wait > 0 {
 			h.Set("Retry-After", strconv.Itoa(x.retryAfter(ref.wait)))
@@ -65,10 +63,13 @@ func (x *exchange) retryAfter(wait time.Duration) int {
 // already cannot be given a status any more: it gets the error as an event,
 // unless it would rather see a cut, and then the stream breaks off (rulings 44
 // and 45).
-func (x *exchange) reply(status int, result string, body []byte, ref dialect.Refusal, fill func(http.Header)) {
+func (x *exchange) reply(status int, result string, body []byte, ref dialect.Refusal, wait time.Duration, fill func(http.Header)) {
 	x.out.quiet()
 	if x.out.begun() {
 		if !x.client.CutBrokenStream {
+			if x.client.Client == dialect.Codex && wait > 0 {
+				ref.Message += fmt.Sprintf(" Please try again in %ds.", x.retryAfter(wait))
+			}
 			x.out.write(x.rt.dialect.ErrorEvent(ref))
 		}
 		x.finish(status, result)
@@ -80,43 +81,6 @@ func (x *exchange) reply(status int, result string, body []byte, ref dialect.Ref
 	})
 	x.out.write(body)
 	x.finish(status, result)
-}
-
-// worthHandingOn returns an upstream's answer that tells the client more than
-// we could: that something is wrong with the request for this model, or, for a
-// probe, whatever it was.
-func (x *exchange) worthHandingOn() *failure {
-	for i := range x.failures {
-		f := &x.failures[i]
-		own := f.outcome.Class == outcome.Neutral && f.outcome.Scope != outcome.ScopeLocal
-		unknownModel := f.outcome.Status == http.StatusNotFound || f.outcome.Status == http.StatusGone
-		if f.header != nil && (own || unknownModel) {
-			return f
-		}
-	}
-	return nil
-}
-
-// handOn passes an upstream's refusal of this very request to the client as it
-// came: no other target would answer better.
-func (x *exchange) handOn(f failure) {
-	x.act.ConnectionID, x.act.ConnectionName, x.act.Provider = f.route.Record.ID, f.route.Record.Name, f.route.Provider.ID
-	x.act.FailedOver = len(x.failures) > 0
-	status, body, kind := f.outcome.Status, f.body, ""
-	ref := dialect.Refusal{
-		Status: status, Type: dialect.TypeFor(status), Code: string(f.outcome.Reason),
-		Message: f.route.Record.Name + " refused the request with status " + strconv.Itoa(status) + ".",
-	}
-	if len(body) == 0 || f.header == nil {
-		body, kind = x.rt.dialect.ErrorBody(ref), "application/json"
-	}
-	x.reply(status, "failed", body, ref, func(h http.Header) {
-		if kind != "" {
-			h.Set("Content-Type", kind)
-			return
-		}
-		upstream.CopyAnswerHeader(h, f.header)
-	})
 }
 
 // noConnection refuses a request for which there is no connection at all, and
@@ -160,9 +124,6 @@ func (x *exchange) nobodyLeft(plan resilience.Plan) refusal {
 		x.s.svc.Warn(control.Alert{Kind: control.AlertNothingLeft, Dialect: string(x.rt.dialect), Until: untilStep(wait)})
 	}
 	switch {
-	case last != nil && last.route.Credential() == catalog.PassthroughCredential && isAuthStatus(last.outcome.Status):
-		// Ruling 43: only the client can renew its own login.
-		return refusal{Refusal: x.ownRefusal(last)}
 	case last != nil && last.outcome.Class == outcome.Neutral:
 		return refusal{Refusal: dialect.Refusal{
 			Status: http.StatusGatewayTimeout, Type: typeOf(last.code, "timeout_error"), Code: cmp.Or(last.code, string(last.outcome.Reason)),
@@ -203,8 +164,6 @@ func waitsFor(o outcome.Outcome) bool {
 	return false
 }
 
-func isAuthStatus(status int) bool { return status == 401 || status == 402 || status == 403 }
-
 func (x *exchange) lastFailure() *failure {
 	if len(x.failures) == 0 {
 		return nil
@@ -216,8 +175,13 @@ func (x *exchange) lastFailure() *failure {
 // tried again, in real time.
 func (x *exchange) soonest(plan resilience.Plan) (time.Duration, bool) {
 	at := x.s.svc.Real(plan.Earliest())
-	for _, f := range x.failures {
-		if u := x.s.svc.Real(f.until); u != nil && (at == nil || u.Before(*at)) {
+	for i := range x.failures {
+		u := x.s.svc.Real(x.failures[i].until)
+		if told := x.failures[i].outcome.ClientRetryAfter; told > 0 {
+			// A restated status brings its own word for the client (guide §7).
+			u = control.RealTime(time.Now().Add(told))
+		}
+		if u != nil && (at == nil || u.Before(*at)) {
 			at = u
 		}
 	}
@@ -283,14 +247,6 @@ func (x *exchange) story(last *failure) string {
 		parts = append(parts, fmt.Sprintf("%s failed (%s, status %d)", f.route.Record.Name, strings.ReplaceAll(string(f.outcome.Reason), "_", " "), f.outcome.Status))
 	}
 	return "Breakwater: " + strings.Join(parts, "; ") + ". No other connection is left to answer."
-}
-
-// ownRefusal hands a client the refusal of its own login.
-func (x *exchange) ownRefusal(f *failure) dialect.Refusal {
-	return dialect.Refusal{
-		Status: f.outcome.Status, Type: dialect.TypeFor(f.outcome.Status), Code: string(f.outcome.Reason),
-		Message: f.route.Record.Name + " refused the login that this client sent. Log in again in the client.",
-	}
 }
 
 // inWords says a span for people.

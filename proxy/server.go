@@ -41,6 +41,7 @@ type Server struct {
 	maxBody int64
 	limits  Limits
 	http    *http.Server
+	walls   walls
 }
 
 // Figures of the listening side.
@@ -171,7 +172,7 @@ func (s *Server) inference(rt route) http.Handler {
 		if x.body.Stream && s.limits.Heartbeat > 0 {
 			x.out.hold(s.limits.held(x.client), s.limits.Heartbeat, x.client.SignOfLife)
 		}
-		x.run()
+		x.run() //nolint:contextcheck // the exchange holds the request and its context
 	})
 }
 

@@ -45,16 +45,24 @@ func (n Name) ErrorEvent(r Refusal) []byte {
 	case Anthropic:
 		return frame("error", n.ErrorBody(r))
 	case Responses:
+		code := "server_error"
+		if r.Status == http429 {
+			// Codex reads the wait from the words of this code's message.
+			code = "rate_limit_exceeded"
+		}
 		return frame("response.failed", marshal(map[string]any{
 			"type": "response.failed",
 			"response": map[string]any{
 				"object": "response", "status": "failed",
-				"error": map[string]any{"code": "server_error", "message": r.Message},
+				"error": map[string]any{"code": code, "message": r.Message},
 			},
 		}))
 	}
 	return frame("", n.ErrorBody(r))
 }
+
+// http429 is "too many requests"; this package does not know HTTP.
+const http429 = 429
 
 func frame(event string, data []byte) []byte {
 	var b bytes.Buffer

@@ -280,7 +280,9 @@ func TestNoKeyIsShown(t *testing.T) {
 		for range 2 {
 			a := k.Post("/v1/messages", scenario.Messages, "X-Api-Key", key, "Authorization", "Bearer "+key)
 			shown.WriteString(a.Body)
-			k.Facade().ClearCooldown(t.Context(), k.Connection("alpha").ID)
+			if err := k.Facade().ClearCooldown(t.Context(), k.Connection("alpha").ID); err != nil {
+				t.Fatal(err)
+			}
 		}
 		shown.WriteString(k.Log.String())
 		shown.WriteString(k.Do("GET", "/api/state", "", "Authorization", "Bearer "+k.Token).Body)
