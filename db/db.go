@@ -96,8 +96,8 @@ func openWith(ctx context.Context, o Options, steps []migration) (*Store, error)
 		s.disconnect()
 		return nil, damage(path, "%v", err)
 	}
-	s.writer = newWriter(s)
-	s.startBackgroundCheck(trust)
+	s.writer = newWriter(s)       //nolint:contextcheck // it outlives the start
+	s.startBackgroundCheck(trust) //nolint:contextcheck // it outlives the start
 	return s, nil
 }
 

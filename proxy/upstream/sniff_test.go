@@ -54,6 +54,7 @@ func TestBodiesThatDoNotNameTheirEncoding(t *testing.T) {
 	}
 	t.Run("torn gzip", func(t *testing.T) {
 		res := answerOf(compress(t, "gzip", plain)[:40], false)
+		defer res.Body.Close()
 		if err := decode(res); err != nil {
 			t.Fatal(err)
 		}
