@@ -39,7 +39,7 @@ const estimateTokens = 1000
 // auto scores every connection by 16 factors and leaves out, for a while, those
 // that score badly. What is left out comes last: it is still better than no
 // answer.
-func auto(in *Input) []Target {
+func auto(in *Input) []*Target {
 	pool := in.candidates()
 	if len(pool) == 0 {
 		if len(in.Targets) > 0 {
@@ -68,8 +68,8 @@ func auto(in *Input) []Target {
 
 // listed is the answer: the choice, the rest of the ranking, and whoever was
 // left out.
-func (in *Input) listed(ranked []candidate, first int) []Target {
-	out := make([]Target, 0, len(in.Targets))
+func (in *Input) listed(ranked []candidate, first int) []*Target {
+	out := make([]*Target, 0, len(in.Targets))
 	seen := make([]bool, len(in.Targets))
 	add := func(at int) {
 		if !seen[at] {
@@ -94,7 +94,7 @@ func (in *Input) listed(ranked []candidate, first int) []Target {
 func (in *Input) candidates() []candidate {
 	all := make([]candidate, 0, len(in.Targets))
 	for i := range in.Targets {
-		t := &in.Targets[i]
+		t := in.Targets[i]
 		if t.Live.Cutoff {
 			continue
 		}

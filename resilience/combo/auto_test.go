@@ -71,11 +71,11 @@ func TestWeights(t *testing.T) {
 	})
 }
 
-func factorsFor(targets []Target, h Hints) []Factors {
+func factorsFor(targets []*Target, h Hints) []Factors {
 	pool := make([]candidate, len(targets))
 	for i := range targets {
 		p := targets[i].Live.Facts.Price
-		pool[i] = candidate{at: i, t: &targets[i], cost: p.Blended(), priced: p.Known}
+		pool[i] = candidate{at: i, t: targets[i], cost: p.Blended(), priced: p.Known}
 	}
 	b := boundsOf(pool)
 	out := make([]Factors, len(pool))
@@ -87,7 +87,7 @@ func factorsFor(targets []Target, h Hints) []Factors {
 
 func TestFactors(t *testing.T) {
 	t.Run("case 85 everything stays within 0 and 1", func(t *testing.T) {
-		l := make([]Target, 1000)
+		l := make([]*Target, 1000)
 		for i := range l {
 			l[i] = tgt("x")
 		}
@@ -127,7 +127,7 @@ func TestFactors(t *testing.T) {
 			InFlight: 1, MaxConcurrent: 4,
 		}
 		b.Live = Live{Breaker: HalfOpen, Facts: Facts{Price: price(0, 0), Tier: FreeTier}, Session: OtherAccount, Account: AccountFacts{Tier: "free"}}
-		f := factorsFor([]Target{a, b}, Hints{Task: TaskCoding, Tier: CheapTier, Specificity: 60, HasSpecificity: true})
+		f := factorsFor([]*Target{a, b}, Hints{Task: TaskCoding, Tier: CheapTier, Specificity: 60, HasSpecificity: true})
 		for i, want := range map[factor][2]float64{
 			fQuota: {.75, 1}, fHealth: {.75, .5}, fCostInv: {0, 1}, fLatencyInv: {0, .5}, fTaskFit: {.92, .5},
 			fStability: {0, 1}, fTierPriority: {.8*.67 + .1, 0}, fTierAffinity: {.7, .7}, fSpecificity: {.9, .2},
@@ -317,14 +317,14 @@ func TestHealing(t *testing.T) {
 		in := bad()
 		in.Targets[0].Live.Quality = number(.1)
 		order(t, Auto, in)
-		h, _ := heals.get(in.State, in.healKey(&in.Targets[0]))
+		h, _ := heals.get(in.State, in.healKey(in.Targets[0]))
 		if !h.out || !h.until.Equal(t0.Add(5*time.Minute)) {
 			t.Fatalf("%+v", h)
 		}
 		for _, pause := range []time.Duration{10, 20, 30, 30} {
 			in.Now = h.until.Add(time.Second)
 			order(t, Auto, in)
-			if h, _ = heals.get(in.State, in.healKey(&in.Targets[0])); h.until.Sub(in.Now) != pause*time.Minute {
+			if h, _ = heals.get(in.State, in.healKey(in.Targets[0])); h.until.Sub(in.Now) != pause*time.Minute {
 				t.Fatalf("%s, want %d min", h.until.Sub(in.Now), pause)
 			}
 		}
@@ -335,7 +335,7 @@ func TestHealing(t *testing.T) {
 		}
 		in.Targets[0].Live.Quality = number(.9)
 		wantKeys(t, order(t, Auto, in), "a b c")
-		if _, ok := heals.get(in.State, in.healKey(&in.Targets[0])); ok {
+		if _, ok := heals.get(in.State, in.healKey(in.Targets[0])); ok {
 			t.Error("the record stays")
 		}
 	})
@@ -366,7 +366,7 @@ func TestHealing(t *testing.T) {
 		in.Targets[0].Live.Breaker = Open
 		order(t, Auto, in)
 		done(Auto, in, nil, "", in.Targets[0])
-		h, _ := heals.get(in.State, in.healKey(&in.Targets[0]))
+		h, _ := heals.get(in.State, in.healKey(in.Targets[0]))
 		if h.until.Sub(t0) != 10*time.Minute {
 			t.Error(h.until.Sub(t0))
 		}
@@ -389,7 +389,7 @@ func TestHealing(t *testing.T) {
 		order(t, Auto, in)
 		in.Now = t0.Add(-100 * time.Hour)
 		order(t, Auto, in)
-		h, _ := heals.get(in.State, in.healKey(&in.Targets[0]))
+		h, _ := heals.get(in.State, in.healKey(in.Targets[0]))
 		if left := h.until.Sub(in.Now); left > healMax {
 			t.Error(left)
 		}

@@ -99,7 +99,7 @@ func (n AutoName) Combo(providers []string) Combo {
 
 // Filter keeps the targets that the name asks for. A filter that would leave
 // none is ignored.
-func (n AutoName) Filter(targets []Target) []Target {
+func (n AutoName) Filter(targets []*Target) []*Target {
 	if need, ok := autoNeeds[n.Category]; ok {
 		targets = narrow(targets, func(t *Target) bool { return need.fits(&t.Live.Facts) })
 	}
@@ -112,7 +112,7 @@ func (n AutoName) Filter(targets []Target) []Target {
 	return targets
 }
 
-func narrow(targets []Target, keep func(t *Target) bool) []Target {
+func narrow(targets []*Target, keep func(t *Target) bool) []*Target {
 	if some := filter(targets, keep); len(some) > 0 {
 		return some
 	}

@@ -6,7 +6,7 @@ import (
 )
 
 // benchTargets are ten targets with everything known.
-func benchTargets() []Target {
+func benchTargets() []*Target {
 	l := tgts("a", "b", "c", "d", "e", "f", "g", "h", "i", "j")
 	for i := range l {
 		f := float64(i)

@@ -26,14 +26,14 @@ func CacheKey(promptCacheKey string, stablePrefix []byte) string {
 
 // cacheOptimized sends equal keys to equal places and spreads different ones
 // evenly: rendezvous hashing, so that a lost target moves only its own keys.
-func cacheOptimized(in *Input) []Target {
+func cacheOptimized(in *Input) []*Target {
 	if in.CacheKey == "" {
 		return slices.Clone(in.Targets)
 	}
 	return byAffinity(in.CacheKey, in.Targets)
 }
 
-func byAffinity(key string, targets []Target) []Target {
+func byAffinity(key string, targets []*Target) []*Target {
 	type hashed struct {
 		sum      [sha256.Size]byte
 		identity string
@@ -49,7 +49,7 @@ func byAffinity(key string, targets []Target) []Target {
 	slices.SortStableFunc(list, func(a, b hashed) int {
 		return cmp.Or(bytes.Compare(b.sum[:], a.sum[:]), cmp.Compare(a.identity, b.identity))
 	})
-	out := make([]Target, len(list))
+	out := make([]*Target, len(list))
 	for i, h := range list {
 		out[i] = targets[h.at]
 	}
@@ -66,7 +66,7 @@ func (t *Target) identity() string {
 
 // withAffinity moves the target that holds the prompt cache ahead, as far as
 // the strategy's traits let it (sheet §1.6 step 13).
-func withAffinity(e *Entry, key string, order []Target) []Target {
+func withAffinity(e *Entry, key string, order []*Target) []*Target {
 	if key == "" || len(order) < 2 || e.Name == CacheOptimized || e.Handler {
 		return order
 	}

@@ -10,7 +10,7 @@ import (
 // Call is one question that fusion or pipeline asks on the client's behalf. The
 // caller makes the body of it.
 type Call struct {
-	Target Target
+	Target *Target
 	// Final is the call whose answer the client gets: it keeps the client's own
 	// stream flag and tools. Every other one is sent without both.
 	Final bool

@@ -4,4 +4,4 @@ import "slices"
 
 // declared leaves the targets as their owner listed them: priority, fill-first
 // and context-relay, and the panel and steps of fusion and pipeline.
-func declared(in *Input) []Target { return slices.Clone(in.Targets) }
+func declared(in *Input) []*Target { return slices.Clone(in.Targets) }

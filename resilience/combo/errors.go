@@ -63,7 +63,7 @@ func fail(code Code, format string, args ...any) *Error {
 // Excluded is a target that could not be tried, and why (guide, "Depuración":
 // diagnostics.excluded).
 type Excluded struct {
-	Target Target
+	Target *Target
 	Reason Hold
 	Until  time.Time // zero: no timer ends it
 }

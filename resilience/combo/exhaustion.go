@@ -28,7 +28,7 @@ const (
 // Failure is a failed attempt, as classified from its structured code first and
 // its text last.
 type Failure struct {
-	Target Target
+	Target *Target
 	// Connection is the one that was used, from the target or from the header
 	// X-OmniRoute-Selected-Connection-Id; empty: unknown.
 	Connection string

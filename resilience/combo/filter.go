@@ -44,7 +44,7 @@ func cleanTags(raw []string) []string {
 
 // byTags keeps what may run on a connection with the request's tags. When that
 // is nothing the tags are ignored.
-func (r *Resolver) byTags(targets []Target, n *Needs) []Target {
+func (r *Resolver) byTags(targets []*Target, n *Needs) []*Target {
 	if len(n.Tags) == 0 {
 		return targets
 	}
@@ -56,7 +56,7 @@ func (r *Resolver) byTags(targets []Target, n *Needs) []Target {
 		}
 		return slices.ContainsFunc(n.Tags, has)
 	}
-	out := make([]Target, 0, len(targets))
+	out := make([]*Target, 0, len(targets))
 	for _, t := range targets {
 		if t.Kind == KindRef {
 			out = append(out, t)
@@ -64,7 +64,7 @@ func (r *Resolver) byTags(targets []Target, n *Needs) []Target {
 		}
 		var ids []string
 		for _, a := range r.World.Accounts(t.Provider) {
-			if fits(&a) && r.usable(&t, a.ID) {
+			if fits(&a) && r.usable(t, a.ID) {
 				ids = append(ids, a.ID)
 			}
 		}
@@ -72,7 +72,9 @@ func (r *Resolver) byTags(targets []Target, n *Needs) []Target {
 		case len(ids) == 0:
 			continue
 		case t.Connection == "":
-			t.Allowed = ids
+			n := *t
+			n.Allowed = ids
+			t = &n
 		}
 		out = append(out, t)
 	}
@@ -84,7 +86,7 @@ func (r *Resolver) byTags(targets []Target, n *Needs) []Target {
 
 // overflows answers a request that no target has room for: all windows are
 // known and the largest is too small.
-func overflows(targets []Target, n *Needs) *Refusal {
+func overflows(targets []*Target, n *Needs) *Refusal {
 	largest := int64(0)
 	for i := range targets {
 		if targets[i].Live.Facts.Context <= 0 {
@@ -110,9 +112,9 @@ func able(t *Target, n *Needs) bool {
 
 // capable splits by ability. Nothing left is a refusal, unless the owner wants
 // such requests tried anyway.
-func capable(targets []Target, n *Needs, failOpen bool) (kept, rejected []Target, refusal *Refusal) {
+func capable(targets []*Target, n *Needs, failOpen bool) (kept, rejected []*Target, refusal *Refusal) {
 	for i := range targets {
-		if able(&targets[i], n) {
+		if able(targets[i], n) {
 			kept = append(kept, targets[i])
 		} else {
 			rejected = append(rejected, targets[i])
@@ -133,9 +135,9 @@ func capable(targets []Target, n *Needs, failOpen bool) (kept, rejected []Target
 
 // roomy puts targets known to have room before the unknown ones and leaves out
 // those known to have none; it changes nothing while size is no question.
-func roomy(targets []Target, n *Needs) []Target {
+func roomy(targets []*Target, n *Needs) []*Target {
 	need := n.InputTokens + n.OutputTokens
-	var fit, unknown []Target
+	var fit, unknown []*Target
 	tight := false
 	for i := range targets {
 		f := &targets[i].Live.Facts
@@ -157,7 +159,7 @@ func roomy(targets []Target, n *Needs) []Target {
 // require applies the combo's contextRequirements. In lenient mode an unknown
 // window is let through; strict falls back to the unknown ones rather than to
 // nothing.
-func (c *ContextRequirements) require(targets []Target) ([]Target, *Refusal) {
+func (c *ContextRequirements) require(targets []*Target) ([]*Target, *Refusal) {
 	out := targets
 	if c.MinWindow > 0 {
 		window := func(t *Target) int64 { return t.Live.Facts.Context }
@@ -192,7 +194,7 @@ type EvalScore struct {
 
 // byEval puts the evaluated targets in the order of their scores; the others
 // follow as they were.
-func (e *EvalRouting) byEval(targets []Target, scores map[string]EvalScore) []Target {
+func (e *EvalRouting) byEval(targets []*Target, scores map[string]EvalScore) []*Target {
 	if e == nil || len(scores) == 0 {
 		return targets
 	}

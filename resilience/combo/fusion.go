@@ -42,7 +42,7 @@ func readFusion(c *Config, v any) bool {
 
 // FusionRequest is a request for a fusion combo.
 type FusionRequest struct {
-	Panel []Target
+	Panel []*Target
 	Judge *Target // of judgeModel; nil: one of the panel judges
 	// Tools tells that the request carries tools and may use them: then one
 	// model answers alone.
@@ -62,7 +62,7 @@ func RunFusion(ctx context.Context, r FusionRequest, call Caller) (Answer, error
 	case n == 1:
 		return call(ctx, Call{Target: r.Panel[0], Final: true})
 	case r.Tools && r.Judge != nil:
-		return call(ctx, Call{Target: *r.Judge, Final: true})
+		return call(ctx, Call{Target: r.Judge, Final: true})
 	case r.Tools:
 		return call(ctx, Call{Target: r.Panel[0], Final: true})
 	}
@@ -78,7 +78,7 @@ func RunFusion(ctx context.Context, r FusionRequest, call Caller) (Answer, error
 	}
 	judge := r.Panel[answers[0].at]
 	if r.Judge != nil {
-		judge = *r.Judge
+		judge = r.Judge
 	} else if len(answers) == 1 {
 		return call(ctx, Call{Target: judge, Final: true})
 	}

@@ -84,7 +84,7 @@ func TestFusion(t *testing.T) {
 		p := &panel{}
 		r := fusionOf("a", "b", "c")
 		judge := tgt("j")
-		r.Judge = &judge
+		r.Judge = judge
 		a, err := RunFusion(t.Context(), r, p.call)
 		if err != nil || a.Text != "answer of j" || p.summary() != "a b c j!" {
 			t.Error(p.summary(), err)
@@ -125,7 +125,7 @@ func TestFusion(t *testing.T) {
 		p := &panel{reply: map[string]func(context.Context) (Answer, error){"a": says(500, "x"), "c": says(429, "")}}
 		r := fusionOf("a", "b", "c")
 		judge := tgt("j")
-		r.Judge = &judge
+		r.Judge = judge
 		if _, err := RunFusion(t.Context(), r, p.call); err != nil || p.summary() != "a b c j!" || len(p.calls[3].Sources) != 1 {
 			t.Error(p.summary(), err)
 		}
@@ -150,7 +150,7 @@ func TestFusion(t *testing.T) {
 			t.Error(p.summary(), err)
 		}
 		judge := tgt("j")
-		r.Judge = &judge
+		r.Judge = judge
 		p = &panel{}
 		if _, err := RunFusion(t.Context(), r, p.call); err != nil || p.summary() != "j!" {
 			t.Error(p.summary(), err)
@@ -259,7 +259,7 @@ func TestContextRelay(t *testing.T) {
 		in.Targets[0].Provider, in.Targets[0].Live.Quota = provider, weekly(usedShare, 2*time.Hour)
 		e, _ := Lookup("context-relay")
 		e.Done(&Result{
-			Entry: e, Combo: "c", Config: in.Config, State: st, Now: t0, Served: &in.Targets[0],
+			Entry: e, Combo: "c", Config: in.Config, State: st, Now: t0, Served: in.Targets[0],
 			Relay: &Relay{Session: "s", Messages: m, Summarise: sum},
 		})
 	}

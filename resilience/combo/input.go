@@ -116,7 +116,7 @@ func (t *Target) Usable() bool { return t.Live.Hold == NotHeld && t.Live.Breaker
 type Input struct {
 	Combo   string // the combo's name
 	ComboID string
-	Targets []Target
+	Targets []*Target
 	Config  *Config
 	State   State
 	Now     time.Time
@@ -137,14 +137,14 @@ type Result struct {
 	Entry    *Entry
 	Combo    string
 	ComboID  string
-	Declared []Target // as the strategy saw them
-	Order    []Target // as they were tried
+	Declared []*Target // as the strategy saw them
+	Order    []*Target // as they were tried
 	Config   *Config
 	State    State
 	Now      time.Time
 
 	Served *Target  // the target that answered, nil: none
-	Failed []Target // those that failed, in order
+	Failed []*Target // those that failed, in order
 	// Connection is the one that answered when Served names none.
 	Connection string
 	Reserved   string
@@ -160,7 +160,7 @@ func (r *Result) connection() string {
 }
 
 // indexOf returns the place of an execution key, or -1.
-func indexOf(list []Target, key string) int {
+func indexOf(list []*Target, key string) int {
 	for i := range list {
 		if list[i].Key == key {
 			return i
@@ -212,17 +212,17 @@ type scored struct {
 
 // rank returns the targets by score, highest first; equal scores keep their
 // declared order.
-func rank(targets []Target, score func(t *Target) float64) []scored {
+func rank(targets []*Target, score func(t *Target) float64) []scored {
 	list := make([]scored, len(targets))
 	for i := range targets {
-		list[i] = scored{i, score(&targets[i])}
+		list[i] = scored{i, score(targets[i])}
 	}
 	slices.SortStableFunc(list, func(a, b scored) int { return cmp.Compare(b.score, a.score) })
 	return list
 }
 
-func take(targets []Target, list []scored) []Target {
-	out := make([]Target, len(list))
+func take(targets []*Target, list []scored) []*Target {
+	out := make([]*Target, len(list))
 	for i, s := range list {
 		out[i] = targets[s.at]
 	}
@@ -230,15 +230,15 @@ func take(targets []Target, list []scored) []Target {
 }
 
 // front returns the targets with the one at i first.
-func front(targets []Target, i int) []Target {
-	out := make([]Target, 0, len(targets))
+func front(targets []*Target, i int) []*Target {
+	out := make([]*Target, 0, len(targets))
 	out = append(out, targets[i])
 	out = append(out, targets[:i]...)
 	return append(out, targets[i+1:]...)
 }
 
 // rotate returns the targets from i on, then those before it.
-func rotate(targets []Target, i int) []Target {
-	out := make([]Target, 0, len(targets))
+func rotate(targets []*Target, i int) []*Target {
+	out := make([]*Target, 0, len(targets))
 	return append(append(out, targets[i:]...), targets[:i]...)
 }

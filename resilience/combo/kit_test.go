@@ -22,12 +22,12 @@ func script(list ...float64) Rand {
 }
 
 // tgt is a target "provider/model" with its key.
-func tgt(key string) Target {
-	return Target{Kind: KindModel, Key: key, StepID: key, Model: "p/" + key, Provider: "p", Connection: "c-" + key}
+func tgt(key string) *Target {
+	return &Target{Kind: KindModel, Key: key, StepID: key, Model: "p/" + key, Provider: "p", Connection: "c-" + key}
 }
 
-func tgts(keys ...string) []Target {
-	out := make([]Target, len(keys))
+func tgts(keys ...string) []*Target {
+	out := make([]*Target, len(keys))
 	for i, k := range keys {
 		out[i] = tgt(k)
 		out[i].Group = i
@@ -35,12 +35,12 @@ func tgts(keys ...string) []Target {
 	return out
 }
 
-func input(targets []Target) *Input {
+func input(targets []*Target) *Input {
 	cfg := Defaults()
 	return &Input{Combo: "c", Targets: targets, Config: &cfg, State: NewMemory(), Now: t0, Rand: seeded(1)}
 }
 
-func keys(list []Target) string {
+func keys(list []*Target) string {
 	names := make([]string, len(list))
 	for i := range list {
 		names[i] = list[i].Key
@@ -48,14 +48,14 @@ func keys(list []Target) string {
 	return strings.Join(names, " ")
 }
 
-func wantKeys(t *testing.T, got []Target, want string) {
+func wantKeys(t *testing.T, got []*Target, want string) {
 	t.Helper()
 	if keys(got) != want {
 		t.Errorf("order = %s, want %s", keys(got), want)
 	}
 }
 
-func order(t *testing.T, name Name, in *Input) []Target {
+func order(t *testing.T, name Name, in *Input) []*Target {
 	t.Helper()
 	e, ok := Lookup(string(name))
 	if !ok {
@@ -65,11 +65,11 @@ func order(t *testing.T, name Name, in *Input) []Target {
 }
 
 // done ends a request that the target under key has served.
-func done(name Name, in *Input, got []Target, served string, failed ...Target) {
+func done(name Name, in *Input, got []*Target, served string, failed ...*Target) {
 	e, _ := Lookup(string(name))
 	r := &Result{Entry: e, Combo: in.Combo, Declared: in.Targets, Order: got, Config: in.Config, State: in.State, Now: in.Now, Failed: failed, Reserved: in.Reserved}
 	if i := indexOf(in.Targets, served); i >= 0 {
-		r.Served = &in.Targets[i]
+		r.Served = in.Targets[i]
 	}
 	if e.Done != nil {
 		e.Done(r)
@@ -117,7 +117,7 @@ func mk(name string, strategy Name, steps ...string) Combo {
 	return c.Normalize(func(n string) bool { return !strings.Contains(n, "/") })
 }
 
-func models(list []Target) string {
+func models(list []*Target) string {
 	names := make([]string, len(list))
 	for i := range list {
 		if names[i] = list[i].Model; list[i].Kind == KindRef {
@@ -130,7 +130,7 @@ func models(list []Target) string {
 	return strings.Join(names, " ")
 }
 
-func wantModels(t *testing.T, got []Target, want string) {
+func wantModels(t *testing.T, got []*Target, want string) {
 	t.Helper()
 	if models(got) != want {
 		t.Errorf("targets = %s, want %s", models(got), want)

@@ -12,14 +12,14 @@ var goods = slot[Good]{"lkgp", 2000}
 
 // lastKnownGood puts the place of the last success first: the same connection,
 // else another one of the provider.
-func lastKnownGood(in *Input) []Target {
+func lastKnownGood(in *Input) []*Target {
 	g, ok := LastGood(in.State, in.Combo, in.ComboID)
 	if !ok {
 		return slices.Clone(in.Targets)
 	}
 	at := -1
 	for i := range in.Targets {
-		t := &in.Targets[i]
+		t := in.Targets[i]
 		if t.Provider != g.Provider {
 			continue
 		}

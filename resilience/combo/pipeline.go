@@ -9,7 +9,7 @@ import (
 // RunPipeline sends the request through the steps, each of which works on the
 // text of the one before. Only the last keeps the client's stream flag and
 // tools.
-func RunPipeline(ctx context.Context, steps []Target, call Caller) (Answer, error) {
+func RunPipeline(ctx context.Context, steps []*Target, call Caller) (Answer, error) {
 	if len(steps) == 0 {
 		return Answer{}, &Refusal{
 			Status: 400, Code: "pipeline_empty", Type: "invalid_request_error",
@@ -31,7 +31,7 @@ func RunPipeline(ctx context.Context, steps []Target, call Caller) (Answer, erro
 	return call(ctx, Call{Target: steps[last], System: steps[last].Prompt, User: user, Final: true})
 }
 
-func stepFailure(i int, t Target, a Answer, err error) *Refusal {
+func stepFailure(i int, t *Target, a Answer, err error) *Refusal {
 	r := &Refusal{Status: 502, Code: "pipeline_step_failed", Type: "api_error", Terminal: "all_models_failed"}
 	at := "Step " + itoa(i+1) + " of the pipeline (" + t.Model + ") "
 	var inner *Refusal

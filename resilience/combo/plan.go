@@ -42,19 +42,19 @@ type Plan struct {
 	Combo  *Combo
 	Config *Config
 	Entry  *Entry
-	Order  []Target
+	Order  []*Target
 	// LastResort is tried only when nothing of Order could be dispatched:
 	// round-robin targets that seem unable to do what the request needs.
-	LastResort []Target
+	LastResort []*Target
 
-	declared []Target
+	declared []*Target
 	reserved string
 	state    State
 	session  string
 	path     []string
 
 	mu     sync.Mutex
-	failed []Target
+	failed []*Target
 	ended  bool
 }
 
@@ -75,7 +75,7 @@ func (p *Planner) Plan(c *Combo, q *Request) (*Plan, *Refusal) {
 	}
 	if p.Live != nil {
 		for i := range targets {
-			targets[i].Live = p.Live(&targets[i])
+			targets[i].Live = p.Live(targets[i])
 		}
 	}
 	if q.Auto != nil {
@@ -93,7 +93,7 @@ func (p *Planner) Plan(c *Combo, q *Request) (*Plan, *Refusal) {
 }
 
 // order is steps 6 to 14.
-func (p *Planner) order(plan *Plan, q *Request, targets []Target) *Refusal {
+func (p *Planner) order(plan *Plan, q *Request, targets []*Target) *Refusal {
 	e, cfg := plan.Entry, plan.Config
 	if e.Name == RoundRobin { // has its filters first: its counter is over what can be used
 		kept, rejected, r := capable(targets, &q.Needs, cfg.CompatFailOpen)
@@ -107,7 +107,7 @@ func (p *Planner) order(plan *Plan, q *Request, targets []Target) *Refusal {
 		Combo: plan.Combo.Name, ComboID: plan.Combo.ID, Targets: targets, Config: cfg, State: p.State,
 		Now: q.Now, Rand: p.Rand, CacheKey: q.CacheKey, Session: q.Session, Hints: q.Hints,
 	}
-	if e.Name == Weighted && !slices.ContainsFunc(targets, func(t Target) bool { return t.Usable() }) {
+	if e.Name == Weighted && !slices.ContainsFunc(targets, func(t *Target) bool { return t.Usable() }) {
 		return EmptyPool(q.Now, exclusions(targets))
 	}
 	order := e.Order(in)
@@ -155,14 +155,14 @@ func (p *Plan) handOver(now time.Time) {
 
 // byTask reorders by how well the models suit the task: only combos whose name
 // says that they choose by it.
-func byTask(c *Combo, h *Hints, order []Target) []Target {
+func byTask(c *Combo, h *Hints, order []*Target) []*Target {
 	if h.Task == "" || c.Strategy == Auto || !strings.Contains(strings.ToLower(c.Name), "task") {
 		return order
 	}
 	return take(order, rank(order, func(t *Target) float64 { return TaskFit(h.TaskFit, t.Model, t.Live.Facts, h.Task) }))
 }
 
-func exclusions(targets []Target) []Excluded {
+func exclusions(targets []*Target) []Excluded {
 	list := make([]Excluded, len(targets))
 	for i, t := range targets {
 		reason := t.Live.Hold
@@ -175,7 +175,7 @@ func exclusions(targets []Target) []Excluded {
 }
 
 // Fail notes a target that was tried in vain.
-func (p *Plan) Fail(t Target) {
+func (p *Plan) Fail(t *Target) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.failed = append(p.failed, t)
@@ -183,8 +183,8 @@ func (p *Plan) Fail(t Target) {
 
 // Serve ends the plan with the target that answered. connection is the one that
 // was used, when the target names none. relay may be nil.
-func (p *Plan) Serve(now time.Time, t Target, connection string, relay *Relay) {
-	p.end(now, &t, connection, relay)
+func (p *Plan) Serve(now time.Time, t *Target, connection string, relay *Relay) {
+	p.end(now, t, connection, relay)
 }
 
 // Abandon ends the plan without an answer. Ending it twice does nothing, so it

@@ -173,11 +173,11 @@ func TestFailureStreak(t *testing.T) {
 }
 
 func TestExhaustion(t *testing.T) {
-	at := func(p, c string) Target { return Target{Provider: p, Connection: c} }
+	at := func(p, c string) *Target { return &Target{Provider: p, Connection: c} }
 	for _, c := range []struct {
 		name string
 		f    Failure
-		look Target
+		look *Target
 		skip string
 		soft bool
 	}{
@@ -198,9 +198,9 @@ func TestExhaustion(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			var e Exhaustion
 			e.Mark(c.f)
-			reason, skip := e.Skip(&c.look)
-			if reason != c.skip || skip != (c.skip != "") || e.AllowLimited(&c.look) != c.soft {
-				t.Errorf("%q %v, limited allowed %v", reason, skip, e.AllowLimited(&c.look))
+			reason, skip := e.Skip(c.look)
+			if reason != c.skip || skip != (c.skip != "") || e.AllowLimited(c.look) != c.soft {
+				t.Errorf("%q %v, limited allowed %v", reason, skip, e.AllowLimited(c.look))
 			}
 		})
 	}
@@ -209,7 +209,7 @@ func TestExhaustion(t *testing.T) {
 		x := at("p", "1")
 		e.Mark(Failure{Target: x, Class: MarksProvider})
 		e.Mark(Failure{Target: x, Class: MarksConnection, Status: 502})
-		if reason, _ := e.Skip(&x); reason != "connection" {
+		if reason, _ := e.Skip(x); reason != "connection" {
 			t.Error(reason)
 		}
 	})
@@ -218,7 +218,7 @@ func TestExhaustion(t *testing.T) {
 func TestFilters(t *testing.T) {
 	w := place{accounts: map[string][]Account{"p": {{ID: "c1", Tags: []string{"EU ", "paid"}}, {ID: "c2", Tags: []string{"us"}}}, "q": {{ID: "c3"}}}}
 	r := Resolver{World: w}
-	l := []Target{{Key: "a", Provider: "p"}, {Key: "b", Provider: "p", Connection: "c2"}, {Key: "c", Provider: "q"}, {Key: "d", Kind: KindRef}}
+	l := []*Target{{Key: "a", Provider: "p"}, {Key: "b", Provider: "p", Connection: "c2"}, {Key: "c", Provider: "q"}, {Key: "d", Kind: KindRef}}
 	t.Run("tags", func(t *testing.T) {
 		got := r.byTags(l, &Needs{Tags: ReadTags(" eu, PAID,eu,, ")})
 		wantKeys(t, got, "a d")
@@ -229,10 +229,10 @@ func TestFilters(t *testing.T) {
 		wantKeys(t, r.byTags(l[:3], &Needs{Tags: []string{"us", "eu"}, AllTags: true}), "a b c") // fails open
 		wantKeys(t, r.byTags(l, &Needs{Tags: []string{"eu", "paid"}, AllTags: true}), "a d")
 		wantKeys(t, r.byTags(l, &Needs{}), "a b c d")
-		own := []Target{{Key: "a", Provider: "p", Allowed: []string{"c2"}}, {Key: "x", Provider: "p"}}
+		own := []*Target{{Key: "a", Provider: "p", Allowed: []string{"c2"}}, {Key: "x", Provider: "p"}}
 		wantKeys(t, r.byTags(own, &Needs{Tags: []string{"eu"}}), "x")
 	})
-	with := func(set func(i int, f *Facts)) []Target {
+	with := func(set func(i int, f *Facts)) []*Target {
 		l := tgts("a", "b", "c")
 		for i := range l {
 			set(i, &l[i].Live.Facts)
@@ -286,7 +286,7 @@ func TestFilters(t *testing.T) {
 		l := with(func(i int, f *Facts) { f.Context = []int64{1000, 0, 9000}[i] })
 		for _, c := range []struct {
 			req  ContextRequirements
-			from []Target
+			from []*Target
 			want string
 		}{
 			{ContextRequirements{}, l, "a b c"},
@@ -484,7 +484,7 @@ func TestPlan(t *testing.T) {
 			t.Error("still bound")
 		}
 		plan, _ = p.Plan(&c, &q)
-		plan.Serve(t0, Target{Provider: "p"}, "c9", nil) // case 125a: named by the answer
+		plan.Serve(t0, &Target{Provider: "p"}, "c9", nil) // case 125a: named by the answer
 		if Bound(p.State, t0, "s") != "c9" {
 			t.Error(Bound(p.State, t0, "s"))
 		}

@@ -6,7 +6,7 @@ import (
 )
 
 // powerOfTwo takes the better of two random targets; the rest keeps its order.
-func powerOfTwo(in *Input) []Target {
+func powerOfTwo(in *Input) []*Target {
 	n := len(in.Targets)
 	if n < 2 {
 		return slices.Clone(in.Targets)

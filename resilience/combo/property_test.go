@@ -40,7 +40,7 @@ func TestOrderIsAPermutation(t *testing.T) {
 		t.Run(string(e.Name), func(t *testing.T) {
 			rapid.Check(t, func(rt *rapid.T) {
 				n := rapid.IntRange(1, 12).Draw(rt, "targets")
-				targets := make([]Target, n)
+				targets := make([]*Target, n)
 				group := 0
 				for i := range targets {
 					targets[i] = tgt(fmt.Sprint("t", i))
@@ -80,10 +80,10 @@ func TestOrderIsAPermutation(t *testing.T) {
 	}
 }
 
-func check(rt *rapid.T, e *Entry, in *Input, got []Target) {
+func check(rt *rapid.T, e *Entry, in *Input, got []*Target) {
 	want := map[string]bool{}
 	for i := range in.Targets {
-		t := &in.Targets[i]
+		t := in.Targets[i]
 		left, known := t.Live.Quota.Remaining(in.Now)
 		if e.Name != QuotaWeighted || t.Live.Breaker != Open && !(known && left <= tiny) {
 			want[t.Key] = true
@@ -116,7 +116,7 @@ func TestRoundRobinIsFair(t *testing.T) {
 		}
 		in := input(tgts(names...))
 		count := map[string]int{}
-		var open [][]Target
+		var open [][]*Target
 		for range 12 * n {
 			got := e(RoundRobin).Order(in)
 			count[got[0].Key]++

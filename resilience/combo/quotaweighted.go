@@ -59,11 +59,11 @@ func (in *Input) inFlight(t *Target) int {
 // quotaWeighted draws among the connections with quota left, in proportion to
 // their reset-aware score and against their load. Connections at the floor and
 // those with old figures are drawn from only when there is nothing better.
-func quotaWeighted(in *Input) []Target {
+func quotaWeighted(in *Input) []*Target {
 	var pools [2][]scored
 	floor := in.Config.QuotaFloorPercent / 100
 	for i := range in.Targets {
-		t := &in.Targets[i]
+		t := in.Targets[i]
 		left, known := t.Live.Quota.Remaining(in.Now)
 		if t.Live.Breaker == Open || known && left <= tiny {
 			continue
@@ -85,7 +85,7 @@ func quotaWeighted(in *Input) []Target {
 	}
 	weights := make([]float64, len(pools[0]))
 	for i, s := range pools[0] {
-		t := &in.Targets[s.at]
+		t := in.Targets[s.at]
 		if !t.Live.Account.Paid402 && !math.IsInf(s.score, 0) {
 			weights[i] = max(0, s.score) / float64(1+in.inFlight(t))
 		}

@@ -28,14 +28,14 @@ func nextTurn(st State, key string) int {
 
 // resetAware prefers quota that would be lost unused: the fuller and the nearer
 // its reset, the sooner it is spent. Targets close to the best take turns.
-func resetAware(in *Input) []Target {
+func resetAware(in *Input) []*Target {
 	list := rank(in.Targets, func(t *Target) float64 { return in.Config.resetScore(&t.Live.Quota, in.Now) })
 	return take(in.Targets, in.takeTurns("reset-aware:", list, in.Config.ResetTieBandPercent/100))
 }
 
 // resetWindow prefers the window that resets first. Targets whose windows reset
 // within the tie band take turns.
-func resetWindow(in *Input) []Target {
+func resetWindow(in *Input) []*Target {
 	list := rank(in.Targets, func(t *Target) float64 {
 		return -t.Live.Quota.untilReset(in.Config.ResetWindows, in.Now)
 	})

@@ -34,7 +34,7 @@ type Resolver struct {
 // Resolve returns the targets of a combo in their declared order, with nested
 // combos put in or kept as black boxes. path is where the combo stands in an
 // outer one; nil for none.
-func (r *Resolver) Resolve(c *Combo, cfg *Config, path []string) []Target {
+func (r *Resolver) Resolve(c *Combo, cfg *Config, path []string) []*Target {
 	w := walkState{r: r, root: c, cfg: cfg, limit: cfg.MaxComboDepth}
 	w.walk(c, path, "", -1, nil)
 	out := w.out
@@ -45,7 +45,7 @@ func (r *Resolver) Resolve(c *Combo, cfg *Config, path []string) []Target {
 	if e != nil && e.Expand {
 		out = r.expand(out)
 	} else {
-		out = slices.DeleteFunc(out, func(t Target) bool { return !r.reachable(&t) })
+		out = slices.DeleteFunc(out, func(t *Target) bool { return !r.reachable(t) })
 	}
 	return out
 }
@@ -55,7 +55,16 @@ type walkState struct {
 	root  *Combo
 	cfg   *Config
 	limit int
-	out   []Target
+	out   []*Target
+	block []Target // where the next targets lie, so that they need not be made one by one
+}
+
+func (w *walkState) add(t Target) {
+	if len(w.block) == cap(w.block) {
+		w.block = make([]Target, 0, 8)
+	}
+	w.block = append(w.block, t)
+	w.out = append(w.out, &w.block[len(w.block)-1])
 }
 
 // walk adds the targets of c. group and weight are those of the top-level step
@@ -65,20 +74,25 @@ func (w *walkState) walk(c *Combo, path []string, prefix string, group int, top 
 		return // a circle, or too deep: the reference is dropped
 	}
 	path = append(slices.Clone(path), c.Name)
-	for _, s := range w.r.expandSteps(c) {
+	steps := w.r.expandSteps(c)
+	if w.block == nil {
+		w.block = make([]Target, 0, len(steps))
+	}
+	for i := range steps {
+		s := &steps[i]
 		g, owner := group, top
 		if top == nil {
-			g, owner = w.nextGroup(), &s
+			g, owner = w.nextGroup(), s
 		}
 		key := prefix + s.ID
 		if s.Kind == KindRef {
-			w.ref(&s, path, key, g, owner)
+			w.ref(s, path, key, g, owner)
 			continue
 		}
 		if !w.root.admits(s.Provider, s.Model) || !c.admits(s.Provider, s.Model) {
 			continue
 		}
-		w.out = append(w.out, Target{
+		w.add(Target{
 			Kind: KindModel, StepID: s.ID, Key: key, Model: s.Model, Provider: s.Provider,
 			Connection: s.Connection, Allowed: s.Allowed, Weight: owner.Weight, Label: s.Label,
 			Prompt: s.Prompt, Protected: s.Protected, Group: g,
@@ -101,7 +115,7 @@ func (w *walkState) ref(s *Step, path []string, key string, group int, owner *St
 	}
 	e, _ := Lookup(string(w.root.Strategy))
 	if w.cfg.NestedExecute && e != nil && e.Nests || e != nil && e.Handler {
-		w.out = append(w.out, Target{
+		w.add(Target{
 			Kind: KindRef, StepID: s.ID, Key: key, Combo: s.Combo, Weight: owner.Weight,
 			Label: s.Label, Prompt: s.Prompt, Protected: s.Protected, Group: group,
 		})
@@ -182,21 +196,22 @@ func (r *Resolver) reachable(t *Target) bool {
 // expand makes one target of each connection that may run a target. A target
 // whose provider has no active connection stays as it is when nothing limits
 // it, so that the attempt can say why.
-func (r *Resolver) expand(targets []Target) []Target {
-	out := make([]Target, 0, len(targets))
+func (r *Resolver) expand(targets []*Target) []*Target {
+	out := make([]*Target, 0, len(targets))
 	for _, t := range targets {
 		if t.Kind == KindRef || t.Connection != "" {
-			if r.reachable(&t) {
+			if r.reachable(t) {
 				out = append(out, t)
 			}
 			continue
 		}
 		before := len(out)
 		for _, a := range r.World.Accounts(t.Provider) {
-			if !a.Active || !r.usable(&t, a.ID) {
+			if !a.Active || !r.usable(t, a.ID) {
 				continue
 			}
-			n := t
+			n := new(Target)
+			*n = *t
 			n.Connection, n.Key = a.ID, t.Key+"@"+a.ID
 			out = append(out, n)
 		}
@@ -208,8 +223,8 @@ func (r *Resolver) expand(targets []Target) []Target {
 }
 
 // order puts the default tier's step first, then its fallbacks, then the rest.
-func (t *Tiers) order(targets []Target) []Target {
-	out := make([]Target, 0, len(targets))
+func (t *Tiers) order(targets []*Target) []*Target {
+	out := make([]*Target, 0, len(targets))
 	used := map[int]bool{}
 	for name, n := t.Default, 0; name != "" && n <= len(t.Tiers); name, n = t.Tiers[name].Fallback, n+1 {
 		for i := range targets {

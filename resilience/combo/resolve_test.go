@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func resolve(t *testing.T, w place, c Combo) []Target {
+func resolve(t *testing.T, w place, c Combo) []*Target {
 	t.Helper()
 	cfg := Cascade(Globals{}, "", c.Config)
 	r := Resolver{World: w}

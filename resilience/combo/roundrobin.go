@@ -11,7 +11,7 @@ var turns = slot[turn]{"round-robin", 500}
 // roundRobin starts at the combo's counter and goes round once. Without a
 // batch limit the counter moves on at once, so that requests which are under
 // way together start at different targets.
-func roundRobin(in *Input) []Target {
+func roundRobin(in *Input) []*Target {
 	n := len(in.Targets)
 	if n == 0 {
 		return nil

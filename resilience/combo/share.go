@@ -17,7 +17,7 @@ var shares = slot[deficits]{"quota-share", 200}
 // quotaShare spreads requests over the accounts that share a quota: deficit
 // round robin, corrected by load. Nothing is dropped: connections at their cap
 // and saturated ones come last.
-func quotaShare(in *Input) []Target {
+func quotaShare(in *Input) []*Target {
 	rest, saturated := split(in.Targets, func(t *Target) bool { return t.Connection != "" && in.saturated(t) })
 	rest, capped := split(rest, func(t *Target) bool {
 		limit := EffectiveMax(t.Live.MaxConcurrent, 0)
@@ -27,7 +27,7 @@ func quotaShare(in *Input) []Target {
 		return nil
 	}
 	first, second := in.dealShare(rest)
-	if second >= 0 && in.inFlight(&rest[second]) < in.inFlight(&rest[first]) {
+	if second >= 0 && in.inFlight(rest[second]) < in.inFlight(rest[first]) {
 		first = second
 	}
 	out := front(rest, first)
@@ -38,9 +38,9 @@ func quotaShare(in *Input) []Target {
 }
 
 // split takes the demoted targets out; when that would be all, nobody is.
-func split(targets []Target, demoted func(t *Target) bool) (kept, out []Target) {
+func split(targets []*Target, demoted func(t *Target) bool) (kept, out []*Target) {
 	for i := range targets {
-		if t := targets[i]; demoted(&t) {
+		if t := targets[i]; demoted(t) {
 			out = append(out, t)
 		} else {
 			kept = append(kept, t)
@@ -66,10 +66,10 @@ func (in *Input) saturated(t *Target) bool {
 
 // dealShare pays every connection its share and charges the richest one. It
 // returns the winner and the runner-up, -1 if there is none.
-func (in *Input) dealShare(rest []Target) (first, second int) {
+func (in *Input) dealShare(rest []*Target) (first, second int) {
 	sum := 0.0
 	for i := range rest {
-		sum += shareWeight(&rest[i])
+		sum += shareWeight(rest[i])
 	}
 	first, second = 0, -1
 	shares.do(in.State, in.Combo, func(d *deficits) bool {
@@ -77,7 +77,7 @@ func (in *Input) dealShare(rest []Target) (first, second int) {
 			*d = deficits{}
 		}
 		for i := range rest {
-			(*d)[rest[i].Key] += shareWeight(&rest[i]) / sum
+			(*d)[rest[i].Key] += shareWeight(rest[i]) / sum
 			have := (*d)[rest[i].Key]
 			switch {
 			case i == 0:

@@ -6,7 +6,7 @@ import (
 )
 
 // random shuffles the targets.
-func random(in *Input) []Target {
+func random(in *Input) []*Target {
 	out := slices.Clone(in.Targets)
 	shuffle(in.Rand, out)
 	return out
@@ -22,7 +22,7 @@ type deck struct {
 var decks = slot[deck]{"deck", 500}
 
 // strictRandom takes the next card of the combo's deck, and shuffles the rest.
-func strictRandom(in *Input) []Target {
+func strictRandom(in *Input) []*Target {
 	if len(in.Targets) < 2 {
 		return slices.Clone(in.Targets)
 	}

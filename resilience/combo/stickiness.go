@@ -63,7 +63,7 @@ type Health interface {
 }
 
 // stick moves the target of the session's connection ahead (sheet §1.8).
-func (in *Input) stick(e *Entry, h Health, order []Target) []Target {
+func (in *Input) stick(e *Entry, h Health, order []*Target) []*Target {
 	if in.Session == "" || e.NoSession {
 		return order
 	}

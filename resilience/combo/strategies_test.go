@@ -10,7 +10,7 @@ import (
 const day = 24 * time.Hour
 
 func TestWeighted(t *testing.T) {
-	two := func(a, b float64) []Target {
+	two := func(a, b float64) []*Target {
 		l := tgts("a", "b")
 		l[0].Weight, l[1].Weight = a, b
 		return l
@@ -107,7 +107,7 @@ func TestStrictRandom(t *testing.T) {
 				seen[last]++
 				rests[keys(got[1:])] = true
 				sorted := slices.Clone(got)
-				slices.SortFunc(sorted, func(a, b Target) int { return strings.Compare(a.Key, b.Key) })
+				slices.SortFunc(sorted, func(a, b *Target) int { return strings.Compare(a.Key, b.Key) })
 				wantKeys(t, sorted, "a b c d e") // a healthy one is always reached
 			}
 			if len(seen) != 5 {
@@ -121,7 +121,7 @@ func TestStrictRandom(t *testing.T) {
 	t.Run("a changed set begins a new deck", func(t *testing.T) {
 		in := input(tgts("a", "b", "c"))
 		first := order(t, StrictRandom, in)[0].Key
-		in.Targets = slices.DeleteFunc(in.Targets, func(x Target) bool { return x.Key == first })
+		in.Targets = slices.DeleteFunc(in.Targets, func(x *Target) bool { return x.Key == first })
 		seen := map[string]bool{}
 		for range 2 {
 			seen[order(t, StrictRandom, in)[0].Key] = true
@@ -177,19 +177,19 @@ func TestRoundRobin(t *testing.T) {
 	})
 	t.Run("case 71 the gate of each target", func(t *testing.T) {
 		in := input(tgts("a"))
-		if k := GateKey("c", &in.Targets[0]); k != "combo:c:a" {
+		if k := GateKey("c", in.Targets[0]); k != "combo:c:a" {
 			t.Errorf("key %s", k)
 		}
-		if n := GateCapacity(in.Config, &in.Targets[0]); n != 3 {
+		if n := GateCapacity(in.Config, in.Targets[0]); n != 3 {
 			t.Errorf("capacity %d", n)
 		}
 		in.Targets[0].Live.MaxConcurrent = 2.7
-		if n := GateCapacity(in.Config, &in.Targets[0]); n != 2 {
+		if n := GateCapacity(in.Config, in.Targets[0]); n != 2 {
 			t.Errorf("capacity %d", n)
 		}
 		in.Targets[0].Live.MaxConcurrent = 0
 		in.Config.ConcurrencyPerModel = 100
-		if n := GateCapacity(in.Config, &in.Targets[0]); n != 32 {
+		if n := GateCapacity(in.Config, in.Targets[0]); n != 32 {
 			t.Errorf("capacity %d", n)
 		}
 	})
@@ -381,7 +381,7 @@ func TestCacheOptimized(t *testing.T) {
 		wantKeys(t, order(t, CacheOptimized, in), keys(first))
 	}
 	t.Run("a lost target moves only its own keys", func(t *testing.T) {
-		less := input(slices.DeleteFunc(slices.Clone(in.Targets), func(x Target) bool { return x.Key == first[2].Key }))
+		less := input(slices.DeleteFunc(slices.Clone(in.Targets), func(x *Target) bool { return x.Key == first[2].Key }))
 		less.CacheKey = in.CacheKey
 		wantKeys(t, order(t, CacheOptimized, less), keys(slices.Delete(slices.Clone(first), 2, 3)))
 	})

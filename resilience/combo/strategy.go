@@ -35,7 +35,7 @@ const (
 // be tried. It changes neither the input nor its targets; what it remembers
 // goes into in.State. It keeps every target unless its rules drop some, and it
 // may refuse the request with in.Refusal.
-type Strategy func(in *Input) []Target
+type Strategy func(in *Input) []*Target
 
 // Entry is one strategy with everything the rest of the program knows of it.
 type Entry struct {

@@ -16,7 +16,7 @@ type Walk struct {
 type frame struct {
 	plan *Plan
 	next int
-	at   Target // the target under way
+	at   *Target // the target under way
 }
 
 // Walk begins a walk through a plan of the same request.
@@ -26,12 +26,12 @@ func (p *Planner) Walk(plan *Plan, q Request) *Walk {
 
 // Next returns the next target to try, or the answer of a nested combo that has
 // nothing to try. ok is false at the end.
-func (w *Walk) Next() (t Target, refusal *Refusal, ok bool) {
+func (w *Walk) Next() (t *Target, refusal *Refusal, ok bool) {
 	for len(w.stack) > 0 {
 		f := &w.stack[len(w.stack)-1]
 		if f.next >= len(f.plan.Order) {
 			if len(w.stack) == 1 {
-				return Target{}, nil, false
+				return nil, nil, false
 			}
 			f.plan.Abandon(w.request.Now)
 			w.stack = w.stack[:len(w.stack)-1]
@@ -49,10 +49,10 @@ func (w *Walk) Next() (t Target, refusal *Refusal, ok bool) {
 			return f.at, r, true
 		}
 	}
-	return Target{}, nil, false
+	return nil, nil, false
 }
 
-func (w *Walk) descend(parent *Plan, ref Target) *Refusal {
+func (w *Walk) descend(parent *Plan, ref *Target) *Refusal {
 	if err := enter(parent.path, ref.Combo, w.limit); err != nil {
 		return &Refusal{Status: 503, Code: "combo_nesting", Type: "service_unavailable", Terminal: NoExecutable, Message: err.Error()}
 	}
@@ -71,11 +71,11 @@ func (w *Walk) descend(parent *Plan, ref Target) *Refusal {
 }
 
 // Fail notes that the target returned last was tried in vain.
-func (w *Walk) Fail(t Target) { w.stack[len(w.stack)-1].plan.Fail(t) }
+func (w *Walk) Fail(t *Target) { w.stack[len(w.stack)-1].plan.Fail(t) }
 
 // Serve ends the walk with an answer of the target returned last: the plans
 // above learn that their nested combo served.
-func (w *Walk) Serve(now time.Time, t Target, connection string, relay *Relay) {
+func (w *Walk) Serve(now time.Time, t *Target, connection string, relay *Relay) {
 	if connection == "" {
 		connection = t.Connection
 	}

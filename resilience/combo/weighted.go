@@ -29,7 +29,7 @@ type span struct {
 	usable   bool
 }
 
-func groups(targets []Target) []span {
+func groups(targets []*Target) []span {
 	var list []span
 	for i := range targets {
 		if i == 0 || targets[i].Group != targets[i-1].Group {
@@ -45,7 +45,7 @@ func groups(targets []Target) []span {
 // weighted draws among the top-level steps that have a usable target; the
 // targets of a step stay together. The other steps follow by weight, those
 // without a usable target last.
-func weighted(in *Input) []Target {
+func weighted(in *Input) []*Target {
 	list := groups(in.Targets)
 	weights := make([]float64, 0, len(list))
 	eligible := make([]int, 0, len(list))
@@ -85,7 +85,7 @@ func weighted(in *Input) []Target {
 	if first >= 0 {
 		order = slices.Insert(order, 0, first)
 	}
-	out := make([]Target, 0, len(in.Targets))
+	out := make([]*Target, 0, len(in.Targets))
 	for _, i := range order {
 		out = append(out, in.Targets[list[i].from:list[i].to]...)
 	}
