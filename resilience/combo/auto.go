@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"time"
 )
 
 // AutoConfig is the part of a combo's configuration for the auto engine. All
@@ -52,7 +51,7 @@ func auto(in *Input) []*Target {
 	}
 	healed := in.heal(pool)
 	in.router()(in, healed)
-	in.admitByScore(&healed)
+	healed = in.admitByScore(healed)
 	slices.SortStableFunc(healed, func(a, b candidate) int { return cmp.Compare(b.score, a.score) })
 	if in.Config.Auto.SLAHard && in.routerName() == "sla-aware" {
 		slices.SortStableFunc(healed, func(a, b candidate) int {
@@ -115,14 +114,14 @@ func (in *Input) candidates() []candidate {
 }
 
 // incident reports that most breakers are open: no time for experiments.
-func incident(pool []candidate) bool {
+func (in *Input) incident() bool {
 	open := 0
-	for i := range pool {
-		if pool[i].t.Live.Breaker == Open {
+	for _, t := range in.Targets {
+		if t.Live.Breaker == Open {
 			open++
 		}
 	}
-	return 2*open > len(pool)
+	return 2*open > len(in.Targets)
 }
 
 // choose returns the place of the first target in the ranking.
@@ -140,8 +139,6 @@ func (in *Input) choose(ranked []candidate) int {
 	}
 	return in.fromTier(ranked)
 }
-
-func (in *Input) incident() bool { return incident(in.candidates()) }
 
 // preferences are how often each tier of the ranking is drawn: top, middle,
 // rest.
@@ -234,98 +231,4 @@ func (in *Input) withinBudget(ranked []candidate, first int) int {
 		}
 	}
 	return cheapest
-}
-
-// healing is the record of a candidate that was left out.
-type healing struct {
-	out    bool
-	until  time.Time
-	pause  time.Duration
-	probes int
-}
-
-var heals = slot[healing]{"auto-healing", 5000}
-
-const (
-	healBase   = 5 * time.Minute
-	healMax    = 30 * time.Minute
-	healBelow  = .2
-	healAbove  = .3
-	healProbes = 3
-)
-
-func (in *Input) healKey(t *Target) string { return in.Combo + "\x00" + t.Key }
-
-// exclude leaves a candidate out, each time in a row for twice as long.
-func (h *healing) exclude(now time.Time) {
-	h.pause = min(max(healBase, 2*h.pause), healMax)
-	h.out, h.until, h.probes = true, now.Add(h.pause), 0
-}
-
-// heal drops the candidates that are left out at the moment; all stay when
-// nobody else would.
-func (in *Input) heal(pool []candidate) []candidate {
-	left := slices.DeleteFunc(slices.Clone(pool), func(c candidate) bool {
-		out := false
-		heals.do(in.State, in.healKey(c.t), func(h *healing) bool {
-			if c.t.Live.Breaker == Open && (!h.out || !h.until.After(in.Now)) {
-				h.out, h.until, h.pause, h.probes = true, in.Now.Add(healBase), max(h.pause, healBase), 0
-			}
-			if h.out && h.until.Sub(in.Now) > healMax { // the clock was set back
-				h.until = in.Now.Add(healMax)
-			}
-			out = h.out && h.until.After(in.Now) && c.t.Live.Breaker != HalfOpen
-			return h.out
-		})
-		return out
-	})
-	if len(left) == 0 {
-		return slices.Clone(pool)
-	}
-	return left
-}
-
-// admitByScore is the second pass, with real scores: bad candidates are left
-// out, those whose time is over come back when they score well enough.
-func (in *Input) admitByScore(list *[]candidate) {
-	if in.routerName() != "rules" {
-		return // the other routers' scores are on another scale
-	}
-	left := slices.DeleteFunc(slices.Clone(*list), func(c candidate) bool {
-		out := false
-		heals.do(in.State, in.healKey(c.t), func(h *healing) bool {
-			switch {
-			case c.score < healBelow && !(h.out && h.until.After(in.Now)):
-				h.exclude(in.Now)
-			case h.out && c.score >= healAbove && !h.until.After(in.Now):
-				*h = healing{}
-			}
-			out = h.out && c.t.Live.Breaker != HalfOpen
-			return h.out
-		})
-		return out
-	})
-	if len(left) > 0 {
-		*list = left
-	}
-}
-
-// autoDone counts probes: three good ones bring a candidate back, a bad one
-// doubles its pause. It also keeps the last good place for the lkgp router.
-func autoDone(r *Result) {
-	if r.Served != nil {
-		heals.do(r.State, r.Combo+"\x00"+r.Served.Key, func(h *healing) bool {
-			h.probes++
-			return h.out && h.probes < healProbes
-		})
-	}
-	for i := range r.Failed {
-		heals.do(r.State, r.Combo+"\x00"+r.Failed[i].Key, func(h *healing) bool {
-			if h.out {
-				h.exclude(r.Now)
-			}
-			return h.out
-		})
-	}
-	lastKnownGoodDone(r)
 }

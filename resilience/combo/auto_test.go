@@ -190,7 +190,7 @@ func TestTaskFit(t *testing.T) {
 		{"p/x-free", Facts{Reasoning: true}, TaskCoding, map[string]float64{"x": .4}, .4},
 		{"p/x", Facts{}, TaskCoding, map[string]float64{"p/x": 3}, 1},
 	} {
-		if got := TaskFit(c.own, c.model, c.f, c.task); !near(got, c.want) {
+		if got := TaskFit(c.own, c.model, &c.f, c.task); !near(got, c.want) {
 			t.Errorf("%+v: %v", c, got)
 		}
 	}
@@ -303,6 +303,13 @@ func TestAuto(t *testing.T) {
 	})
 }
 
+// patient is the record of the first target.
+func patient(in *Input) (h healing, out bool) {
+	w, _ := wards.get(in.State, in.Combo)
+	h, out = w[in.Targets[0].Key]
+	return h, out
+}
+
 func TestHealing(t *testing.T) {
 	bad := func() *Input {
 		in := input(tgts("a", "b", "c"))
@@ -317,14 +324,14 @@ func TestHealing(t *testing.T) {
 		in := bad()
 		in.Targets[0].Live.Quality = number(.1)
 		order(t, Auto, in)
-		h, _ := heals.get(in.State, in.healKey(in.Targets[0]))
-		if !h.out || !h.until.Equal(t0.Add(5*time.Minute)) {
+		h, out := patient(in)
+		if !out || !h.until.Equal(t0.Add(5*time.Minute)) {
 			t.Fatalf("%+v", h)
 		}
 		for _, pause := range []time.Duration{10, 20, 30, 30} {
 			in.Now = h.until.Add(time.Second)
 			order(t, Auto, in)
-			if h, _ = heals.get(in.State, in.healKey(in.Targets[0])); h.until.Sub(in.Now) != pause*time.Minute {
+			if h, _ = patient(in); h.until.Sub(in.Now) != pause*time.Minute {
 				t.Fatalf("%s, want %d min", h.until.Sub(in.Now), pause)
 			}
 		}
@@ -335,7 +342,7 @@ func TestHealing(t *testing.T) {
 		}
 		in.Targets[0].Live.Quality = number(.9)
 		wantKeys(t, order(t, Auto, in), "a b c")
-		if _, ok := heals.get(in.State, in.healKey(in.Targets[0])); ok {
+		if _, ok := patient(in); ok {
 			t.Error("the record stays")
 		}
 	})
@@ -366,7 +373,7 @@ func TestHealing(t *testing.T) {
 		in.Targets[0].Live.Breaker = Open
 		order(t, Auto, in)
 		done(Auto, in, nil, "", in.Targets[0])
-		h, _ := heals.get(in.State, in.healKey(in.Targets[0]))
+		h, _ := patient(in)
 		if h.until.Sub(t0) != 10*time.Minute {
 			t.Error(h.until.Sub(t0))
 		}
@@ -389,7 +396,7 @@ func TestHealing(t *testing.T) {
 		order(t, Auto, in)
 		in.Now = t0.Add(-100 * time.Hour)
 		order(t, Auto, in)
-		h, _ := heals.get(in.State, in.healKey(in.Targets[0]))
+		h, _ := patient(in)
 		if left := h.until.Sub(in.Now); left > healMax {
 			t.Error(left)
 		}

@@ -143,7 +143,7 @@ type Result struct {
 	State    State
 	Now      time.Time
 
-	Served *Target  // the target that answered, nil: none
+	Served *Target   // the target that answered, nil: none
 	Failed []*Target // those that failed, in order
 	// Connection is the one that answered when Served names none.
 	Connection string

@@ -109,6 +109,10 @@ func planner(w place) *Planner {
 	return &Planner{Resolver: Resolver{World: w}, State: NewMemory(), Rand: seeded(1)}
 }
 
+func look(f func(t *Target) Live) func(*Target, *Live) {
+	return func(t *Target, into *Live) { *into = f(t) }
+}
+
 func mk(name string, strategy Name, steps ...string) Combo {
 	c := Combo{ID: name, Name: name, Strategy: strategy}
 	for _, s := range steps {

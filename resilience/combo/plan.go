@@ -8,13 +8,14 @@ import (
 )
 
 // Planner plans requests for combos. It is safe for concurrent use when its
-// World and Live are.
+// World and Look are.
 type Planner struct {
 	Resolver
 	State State
 	Rand  Rand
-	// Live returns what is known of a target at the moment; nil: nothing.
-	Live func(t *Target) Live
+	// Look writes what is known of a target at the moment into it; nil: nothing
+	// is. into is empty when it is called.
+	Look func(t *Target, into *Live)
 	// Health is asked about the connection a session is bound to; nil: nothing
 	// is known of it.
 	Health Health
@@ -73,9 +74,9 @@ func (p *Planner) Plan(c *Combo, q *Request) (*Plan, *Refusal) {
 	if len(targets) == 0 {
 		return nil, noTargets("The combo " + c.Name + " has no target that could be used.")
 	}
-	if p.Live != nil {
-		for i := range targets {
-			targets[i].Live = p.Live(targets[i])
+	if p.Look != nil {
+		for _, t := range targets {
+			p.Look(t, &t.Live)
 		}
 	}
 	if q.Auto != nil {
@@ -159,7 +160,7 @@ func byTask(c *Combo, h *Hints, order []*Target) []*Target {
 	if h.Task == "" || c.Strategy == Auto || !strings.Contains(strings.ToLower(c.Name), "task") {
 		return order
 	}
-	return take(order, rank(order, func(t *Target) float64 { return TaskFit(h.TaskFit, t.Model, t.Live.Facts, h.Task) }))
+	return take(order, rank(order, func(t *Target) float64 { return TaskFit(h.TaskFit, t.Model, &t.Live.Facts, h.Task) }))
 }
 
 func exclusions(targets []*Target) []Excluded {

@@ -319,12 +319,12 @@ func TestFilters(t *testing.T) {
 func TestPlan(t *testing.T) {
 	t.Run("case 72 a round-robin target that seems unable is a last resort", func(t *testing.T) {
 		p := planner(place{})
-		p.Live = func(x *Target) Live {
+		p.Look = look(func(x *Target) Live {
 			if x.Model == "p/b" {
 				return Live{Facts: Facts{Tools: No}}
 			}
 			return Live{Hold: Unavailable}
-		}
+		})
 		c := mk("x", RoundRobin, "p/a", "p/b", "p/c")
 		plan, r := p.Plan(&c, &Request{Now: t0, Needs: Needs{Tools: true}})
 		if r != nil {
@@ -332,7 +332,7 @@ func TestPlan(t *testing.T) {
 		}
 		wantModels(t, plan.Order, "p/a p/c")
 		wantModels(t, plan.LastResort, "p/b")
-		p.Live = func(*Target) Live { return Live{Facts: Facts{Tools: No}} }
+		p.Look = look(func(*Target) Live { return Live{Facts: Facts{Tools: No}} })
 		plan, r = p.Plan(&c, &Request{Now: t0, Needs: Needs{Tools: true}})
 		if r != nil || len(plan.Order) != 3 {
 			t.Error("nobody is able: all are tried", r)
@@ -414,7 +414,7 @@ func TestPlan(t *testing.T) {
 		} {
 			t.Run(k.name, func(t *testing.T) {
 				p := planner(place{})
-				p.Live = k.live
+				p.Look = look(k.live)
 				_, r := p.Plan(&c, &Request{Now: t0})
 				if r == nil || r.Status != k.status || r.RetryAfter != k.after || len(r.Excluded) != 2 || r.Error() == "" {
 					t.Fatalf("%+v", r)
@@ -431,7 +431,7 @@ func TestPlan(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 		p := planner(place{})
-		p.Live = func(*Target) Live { return Live{Quota: weekly(1, day)} }
+		p.Look = look(func(*Target) Live { return Live{Quota: weekly(1, day)} })
 		c = mk("x", QuotaWeighted, "p/a")
 		if _, r := p.Plan(&c, &Request{Now: t0}); r == nil || r.Status != 404 {
 			t.Errorf("%+v", r)
@@ -440,9 +440,9 @@ func TestPlan(t *testing.T) {
 	t.Run("a reserved slot follows the first target, and is given back", func(t *testing.T) {
 		w := place{accounts: map[string][]Account{"p": {{ID: "c1", Active: true}, {ID: "c2", Active: true}}}}
 		p := planner(w)
-		p.Live = func(*Target) Live {
+		p.Look = look(func(*Target) Live {
 			return Live{Quota: Quota{Known: true, At: t0, Weekly: Window{Known: true, Used: .5}}}
-		}
+		})
 		c := mk("x", QuotaWeighted, "p/a")
 		for range 20 {
 			Bind(p.State, t0, "s", "c2")
@@ -459,7 +459,7 @@ func TestPlan(t *testing.T) {
 				t.Fatal("the slot is kept")
 			}
 		}
-		p.Live = func(*Target) Live { return Live{Facts: Facts{Vision: No}} }
+		p.Look = look(func(*Target) Live { return Live{Facts: Facts{Vision: No}} })
 		if _, r := p.Plan(&c, &Request{Now: t0, Needs: Needs{Vision: true}}); r == nil {
 			t.Error("no refusal")
 		}
@@ -492,7 +492,7 @@ func TestPlan(t *testing.T) {
 	t.Run("combos that choose by the task", func(t *testing.T) {
 		p := planner(place{})
 		table := NewTable(nil)
-		p.Live = func(x *Target) Live { return Live{Facts: table.Of(x.Model)} }
+		p.Look = look(func(x *Target) Live { return Live{Facts: table.Of(x.Model)} })
 		for name, want := range map[string]string{"my tasks": "openai/o3 openai/gpt-3.5-turbo", "other": "openai/gpt-3.5-turbo openai/o3"} {
 			c := mk(name, Priority, "openai/gpt-3.5-turbo", "openai/o3")
 			plan, r := p.Plan(&c, &Request{Now: t0, Hints: Hints{Task: TaskCoding}})
@@ -510,7 +510,7 @@ func TestPlan(t *testing.T) {
 		}
 		p := planner(w)
 		table := NewTable(nil)
-		p.Live = func(x *Target) Live { return Live{Facts: table.Of(x.Model)} }
+		p.Look = look(func(x *Target) Live { return Live{Facts: table.Of(x.Model)} })
 		c := n.Combo([]string{"openai"})
 		plan, r := p.Plan(&c, &Request{Now: t0, Auto: &n})
 		if r != nil {
@@ -520,7 +520,7 @@ func TestPlan(t *testing.T) {
 	})
 	t.Run("a request that is too long", func(t *testing.T) {
 		p := planner(place{})
-		p.Live = func(*Target) Live { return Live{Facts: Facts{Context: 1000}} }
+		p.Look = look(func(*Target) Live { return Live{Facts: Facts{Context: 1000}} })
 		c := mk("x", Priority, "p/a")
 		if _, r := p.Plan(&c, &Request{Now: t0, Needs: Needs{InputTokens: 1001}}); r == nil || r.Code != "context_length_exceeded" {
 			t.Error(r)

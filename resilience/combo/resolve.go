@@ -59,12 +59,14 @@ type walkState struct {
 	block []Target // where the next targets lie, so that they need not be made one by one
 }
 
-func (w *walkState) add(t Target) {
+func (w *walkState) add() *Target {
 	if len(w.block) == cap(w.block) {
 		w.block = make([]Target, 0, 8)
 	}
-	w.block = append(w.block, t)
-	w.out = append(w.out, &w.block[len(w.block)-1])
+	w.block = w.block[:len(w.block)+1]
+	t := &w.block[len(w.block)-1]
+	w.out = append(w.out, t)
+	return t
 }
 
 // walk adds the targets of c. group and weight are those of the top-level step
@@ -76,7 +78,7 @@ func (w *walkState) walk(c *Combo, path []string, prefix string, group int, top 
 	path = append(slices.Clone(path), c.Name)
 	steps := w.r.expandSteps(c)
 	if w.block == nil {
-		w.block = make([]Target, 0, len(steps))
+		w.block, w.out = make([]Target, 0, len(steps)), make([]*Target, 0, len(steps))
 	}
 	for i := range steps {
 		s := &steps[i]
@@ -92,11 +94,10 @@ func (w *walkState) walk(c *Combo, path []string, prefix string, group int, top 
 		if !w.root.admits(s.Provider, s.Model) || !c.admits(s.Provider, s.Model) {
 			continue
 		}
-		w.add(Target{
-			Kind: KindModel, StepID: s.ID, Key: key, Model: s.Model, Provider: s.Provider,
-			Connection: s.Connection, Allowed: s.Allowed, Weight: owner.Weight, Label: s.Label,
-			Prompt: s.Prompt, Protected: s.Protected, Group: g,
-		})
+		t := w.add()
+		t.Kind, t.StepID, t.Key, t.Group = KindModel, s.ID, key, g
+		t.Model, t.Provider, t.Connection, t.Allowed = s.Model, s.Provider, s.Connection, s.Allowed
+		t.Weight, t.Label, t.Prompt, t.Protected = owner.Weight, s.Label, s.Prompt, s.Protected
 	}
 }
 
@@ -115,10 +116,9 @@ func (w *walkState) ref(s *Step, path []string, key string, group int, owner *St
 	}
 	e, _ := Lookup(string(w.root.Strategy))
 	if w.cfg.NestedExecute && e != nil && e.Nests || e != nil && e.Handler {
-		w.add(Target{
-			Kind: KindRef, StepID: s.ID, Key: key, Combo: s.Combo, Weight: owner.Weight,
-			Label: s.Label, Prompt: s.Prompt, Protected: s.Protected, Group: group,
-		})
+		t := w.add()
+		t.Kind, t.StepID, t.Key, t.Group, t.Combo = KindRef, s.ID, key, group, s.Combo
+		t.Weight, t.Label, t.Prompt, t.Protected = owner.Weight, s.Label, s.Prompt, s.Protected
 		return
 	}
 	before := len(w.out)

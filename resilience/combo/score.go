@@ -94,7 +94,7 @@ func factorsOf(c *candidate, b *bounds, h *Hints, now time.Time) Factors {
 		f[fCostInv] = 1 - c.cost/b.cost
 	}
 	f[fLatencyInv] = 1 - ratio(t.p95(), b.p95)
-	f[fTaskFit] = TaskFit(h.TaskFit, t.Model, l.Facts, h.Task)
+	f[fTaskFit] = TaskFit(h.TaskFit, t.Model, &l.Facts, h.Task)
 	f[fStability] = 1 - ratio(l.Usage.StdDev, b.dev)
 	f[fTierPriority] = tierPriority(&l.Account, now)
 	f[fTierAffinity] = tierAffinity(h.Tier, l.Facts.Tier)

@@ -40,12 +40,19 @@ func (f *Facts) ability() string {
 // TaskFit says how well a model suits a task, 0 to 1. own holds the user's
 // ratings by model, with "provider/" or without, also found for the model's
 // free variant.
-func TaskFit(own map[string]float64, model string, f Facts, task string) float64 {
+func TaskFit(own map[string]float64, model string, f *Facts, task string) float64 {
+	if len(own) == 0 {
+		return taskFit(model, f, task)
+	}
 	for _, key := range []string{model, bare(model), strings.TrimSuffix(bare(model), "-free")} {
 		if v, ok := own[key]; ok {
 			return unit(v)
 		}
 	}
+	return taskFit(model, f, task)
+}
+
+func taskFit(model string, f *Facts, task string) float64 {
 	if fit, ok := fitOf[f.ability()]; ok {
 		if v, ok := fit[task]; ok {
 			return v
