@@ -91,6 +91,24 @@ var migrations = []migration{
 		`ALTER TABLE proxy_logs ADD COLUMN reasoning_tokens integer`,
 		`ALTER TABLE proxy_logs ADD COLUMN stop_reason text`,
 	}},
+	{name: "API keys", sql: []string{
+		// Only a digest of the key is kept. Lists are JSON; the times are epoch
+		// milliseconds, an absent expiry lasts for ever.
+		`CREATE TABLE api_keys (
+			id text NOT NULL,
+			name text NOT NULL,
+			key_hash text NOT NULL,
+			key_tail text NOT NULL,
+			scopes text NOT NULL,
+			allowed_connections text NOT NULL,
+			allowed_models text NOT NULL,
+			is_active integer NOT NULL,
+			expires_at integer,
+			created_at integer,
+			PRIMARY KEY (id)
+		)`,
+		`CREATE UNIQUE INDEX idx_api_keys_hash ON api_keys(key_hash)`,
+	}},
 }
 
 // latest returns the schema version that the steps lead to.

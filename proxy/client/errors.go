@@ -48,6 +48,8 @@ func answerError(status int, data []byte) error {
 		return &control.InvalidError{Fields: e.Details}
 	case status == http.StatusNotFound && e.Code == "NOT_FOUND":
 		return control.ErrNotFound
+	case status == http.StatusBadRequest && e.Code == "LEASE_KEY_POLICY_INVALID":
+		return control.ErrLeaseKeyPolicy
 	case status == http.StatusConflict && e.Code == "NO_DESKTOP":
 		return control.ErrNoDesktop
 	default:

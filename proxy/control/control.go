@@ -54,6 +54,15 @@ type Facade interface {
 	// Activity returns the newest requests first.
 	Activity(ctx context.Context, q ActivityQuery) ([]Activity, error)
 
+	// Keys returns the API keys, masked.
+	Keys(ctx context.Context) ([]APIKey, error)
+	// AddKey makes an API key; the answer is the only one that holds it whole.
+	AddKey(ctx context.Context, in KeyInput) (APIKey, error)
+	// EditKey changes the fields that the patch holds.
+	EditKey(ctx context.Context, id string, patch KeyPatch) (APIKey, error)
+	// DeleteKey forgets an API key; its bearer is refused from now on.
+	DeleteKey(ctx context.Context, id string) error
+
 	// Settings returns the stored settings.
 	Settings(ctx context.Context) (Settings, error)
 	// EditSettings changes the fields that the patch holds.

@@ -114,6 +114,8 @@ type Ask struct {
 	// Admits tells whether the client brought what a passthrough connection
 	// needs. A nil func admits none.
 	Admits func(*Route) bool
+	// Grant limits the connections to those of the client's key.
+	Grant Grant
 }
 
 // Choice is a connection that could serve an Ask.
@@ -126,6 +128,7 @@ type Choice struct {
 const (
 	SkipModelNotOffered = "model_not_offered"
 	SkipNoCredential    = "no_client_credential"
+	SkipKeyNotAllowed   = "key_not_allowed"
 )
 
 // Passed is a connection that speaks the dialect but cannot serve an Ask.
@@ -149,6 +152,10 @@ func (s *Service) Choose(q Ask) (choices []Choice, passed []Passed) {
 	var strangers []Choice
 	for _, r := range routes {
 		if _, ok := r.Endpoint(q.Dialect); !ok || only != nil && !only(r) {
+			continue
+		}
+		if !q.Grant.AllowsConnection(r.Record.ID) {
+			passed = append(passed, Passed{r, SkipKeyNotAllowed})
 			continue
 		}
 		if r.Credential() == catalog.PassthroughCredential && (q.Admits == nil || !q.Admits(r)) {

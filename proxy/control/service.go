@@ -60,6 +60,7 @@ type Service struct {
 	settings atomic.Pointer[Settings]
 	policy   atomic.Pointer[policy]
 	inForce  atomic.Pointer[settings.Settings]
+	keys     atomic.Pointer[[]KeyRecord]
 	egress   []string // providers whose quota belongs to the outgoing address
 	paused   atomic.Bool
 	desktop  atomic.Bool
@@ -127,6 +128,9 @@ func (s *Service) load(ctx context.Context) error {
 	}
 	s.activity.Store(newest)
 	if err := s.loadPolicy(ctx); err != nil {
+		return err
+	}
+	if err := s.loadKeys(ctx); err != nil {
 		return err
 	}
 	return s.loadConnections(ctx)

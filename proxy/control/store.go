@@ -35,6 +35,7 @@ type ConnectionRecord struct {
 // AppendActivity queue their write and return at once.
 type Store interface {
 	resilience.Store
+	KeyStore
 
 	Connections(ctx context.Context) ([]ConnectionRecord, error)
 	Breakers(ctx context.Context) ([]resilience.BreakerState, error)

@@ -3,11 +3,14 @@ package rest
 import (
 	"crypto/sha256"
 	"crypto/subtle"
+	"errors"
 	"log/slog"
 	"net/http"
 	"strings"
 	"sync"
 	"time"
+
+	"breakwater/proxy/control"
 )
 
 const (
@@ -21,6 +24,7 @@ const (
 // authority checks the management credential (ruling 32).
 type authority struct {
 	token func() string
+	key   func(presented ...string) error
 	log   *slog.Logger
 	now   func() time.Time
 
@@ -29,15 +33,18 @@ type authority struct {
 	at   time.Time
 }
 
-func newAuthority(token func() string, log *slog.Logger, now func() time.Time) *authority {
+func newAuthority(token func() string, key func(...string) error, log *slog.Logger, now func() time.Time) *authority {
 	if token == nil {
 		token = func() string { return "" }
 	}
-	return &authority{token: token, log: log, now: now, left: failBurst, at: now()}
+	if key == nil {
+		key = func(...string) error { return control.ErrKeyUnknown }
+	}
+	return &authority{token: token, key: key, log: log, now: now, left: failBurst, at: now()}
 }
 
-// check returns nil for a request that carries the management token as a
-// Bearer or in X-Breakwater-Key.
+// check returns nil for a request that carries the management token, or an API
+// key with the scope manage, as a Bearer or in X-Breakwater-Key.
 func (a *authority) check(r *http.Request) error {
 	presented := credentials(r)
 	if len(presented) == 0 {
@@ -45,6 +52,14 @@ func (a *authority) check(r *http.Request) error {
 	}
 	if a.valid(presented) {
 		return nil
+	}
+	switch err := a.key(presented...); {
+	case err == nil:
+		return nil
+	case errors.Is(err, control.ErrKeyScope):
+		return errKeyScope
+	case !errors.Is(err, control.ErrKeyUnknown):
+		return errKeyRefused
 	}
 	if !a.countFailure() {
 		return errTooMany

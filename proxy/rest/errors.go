@@ -15,6 +15,7 @@ type apiError struct {
 	status     int
 	code       string
 	message    string
+	kind       string
 	retryAfter int // seconds, 0 sends no header
 	challenge  bool
 }
@@ -34,12 +35,17 @@ var (
 	errNoEvents     = &apiError{status: http.StatusServiceUnavailable, code: "EVENTS_UNAVAILABLE", message: "The event stream is not available"}
 	errInternal     = &apiError{status: http.StatusInternalServerError, code: "INTERNAL", message: "Internal error"}
 	errNotFound     = &apiError{status: http.StatusNotFound, code: "NOT_FOUND", message: "Not found"}
+	errKeyNotFound  = &apiError{status: http.StatusNotFound, code: "NOT_FOUND", message: "Key not found"}
+	errKeyScope     = &apiError{status: http.StatusForbidden, code: "KEY_SCOPE", message: "This key lacks the scope manage"}
+	errKeyRefused   = &apiError{status: http.StatusForbidden, code: "KEY_REFUSED", message: "This key is switched off or has expired"}
+	errLeaseKey     = &apiError{status: http.StatusBadRequest, code: "LEASE_KEY_POLICY_INVALID", message: "A key with the scope lease:exclusive needs allowedConnections", kind: "lease_error"}
 	errNoDesktop    = &apiError{status: http.StatusConflict, code: "NO_DESKTOP", message: control.ErrNoDesktop.Error()}
 )
 
 type errorBody struct {
 	Code          string               `json:"code,omitempty"`
 	Message       string               `json:"message"`
+	Type          string               `json:"type,omitempty"`
 	Details       []control.FieldError `json:"details,omitempty"`
 	CorrelationID string               `json:"correlation_id,omitempty"`
 }
@@ -70,7 +76,7 @@ func (a *api) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if e.challenge {
 		h.Set("WWW-Authenticate", `Bearer realm="breakwater"`)
 	}
-	a.write(w, r, e.status, map[string]errorBody{"error": {Code: e.code, Message: e.message, CorrelationID: id}})
+	a.write(w, r, e.status, map[string]errorBody{"error": {Code: e.code, Message: e.message, Type: e.kind, CorrelationID: id}})
 }
 
 func known(err error) *apiError {
@@ -80,6 +86,8 @@ func known(err error) *apiError {
 	switch {
 	case errors.Is(err, control.ErrNotFound):
 		return errNotFound
+	case errors.Is(err, control.ErrLeaseKeyPolicy):
+		return errLeaseKey
 	case errors.Is(err, control.ErrNoDesktop):
 		return errNoDesktop
 	case errors.Is(err, context.DeadlineExceeded):

@@ -57,11 +57,17 @@ func (l *logBuffer) String() string {
 
 func newBench(t *testing.T) *bench {
 	t.Helper()
+	return newBenchWith(t, nil)
+}
+
+func newBenchWith(t *testing.T, key func(...string) error) *bench {
+	t.Helper()
 	b := &bench{fake: facadetest.New(), logs: &logBuffer{}, now: t0, http: &http.Client{Transport: &http.Transport{}}}
 	srv := httptest.NewServer(New(Options{
 		Facade: b.fake,
 		Events: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "stream") }),
 		Token:  func() string { return testToken },
+		Key:    key,
 		Log:    slog.New(slog.NewTextHandler(b.logs, nil)),
 		Now:    b.clock,
 	}))

@@ -29,6 +29,9 @@ type Options struct {
 	// Token returns the management token. While it is nil or returns an empty
 	// string nobody is let in.
 	Token func() string
+	// Key judges an API key for the scope manage; its errors are those of
+	// control.Service.Authorize. Nil knows no keys.
+	Key func(presented ...string) error
 	// Log gets failures, never a credential; nil discards them.
 	Log *slog.Logger
 	// Now is the real clock; nil means time.Now.
@@ -61,7 +64,7 @@ func newAPI(o Options) *api {
 	}
 	a := &api{
 		facade: o.Facade, events: o.Events, log: o.Log, now: o.Now, started: o.Now(),
-		auth: newAuthority(o.Token, o.Log, o.Now), mux: http.NewServeMux(),
+		auth: newAuthority(o.Token, o.Key, o.Log, o.Now), mux: http.NewServeMux(),
 	}
 	for _, rt := range routes {
 		a.mux.HandleFunc(rt.Method+" "+rt.Path, a.handle(rt))

@@ -121,6 +121,23 @@ var routes = []Route{
 	},
 
 	{
+		Method: "GET", Path: "/api/keys", handler: (*api).listKeys,
+		About: "the API keys, masked; limit, offset",
+	},
+	{
+		Method: "POST", Path: "/api/keys", handler: (*api).addKey,
+		About: "make an API key; the answer shows it whole, once",
+	},
+	{
+		Method: "PATCH", Path: "/api/keys/{id}", handler: (*api).editKey,
+		About: "change the given fields of an API key",
+	},
+	{
+		Method: "DELETE", Path: "/api/keys/{id}", handler: (*api).deleteKey,
+		About: "forget an API key; its bearer is refused from now on",
+	},
+
+	{
 		Method: "POST", Path: "/api/app/show", handler: (*api).showWindow,
 		About: "bring the window to front at a page",
 	},

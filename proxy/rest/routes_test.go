@@ -20,6 +20,7 @@ var documented = []string{
 	"POST /api/resilience/reset", "GET /api/resilience/cooldowns", "POST /api/resilience/cooldowns",
 	"GET /api/monitoring/health", "OPTIONS /api/monitoring/health", "DELETE /api/monitoring/health",
 	"GET /api/activity", "GET /api/settings", "PATCH /api/settings",
+	"GET /api/keys", "POST /api/keys", "PATCH /api/keys/{id}", "DELETE /api/keys/{id}",
 	"POST /api/app/show", "POST /api/app/pause", "POST /api/app/quit",
 	"GET /api/demo", "PATCH /api/demo",
 }

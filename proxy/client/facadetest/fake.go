@@ -29,6 +29,7 @@ type Fake struct {
 	settings control.Settings
 	policy   policy
 	activity []control.Activity
+	keys     []control.APIKey
 	calls    []string
 	subs     map[*subscriber]struct{}
 	serial   int

@@ -1,0 +1,75 @@
+package facadetest
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"breakwater/proxy/control"
+)
+
+// apiKeys checks that keys are shown whole once, changed, and forgotten.
+func apiKeys(t *testing.T, f control.Facade) {
+	ctx := t.Context()
+	conn := add(t, f, "A")
+	if keys, err := f.Keys(ctx); err != nil || keys == nil || len(keys) != 0 {
+		t.Fatalf("Keys = %v, %v", keys, err)
+	}
+	until := time.Date(2100, 1, 2, 3, 4, 5, 0, time.UTC)
+	made, err := f.AddKey(ctx, control.KeyInput{Name: "Laptop", AllowedConnections: []string{conn.ID}, ExpiresAt: &until})
+	if err != nil || made.ID == "" || !made.Active || !slices.Equal(made.Scopes, []string{control.ScopeClient}) || made.AllowedModels == nil {
+		t.Fatalf("AddKey = %+v, %v", made, err)
+	}
+	keys, err := f.Keys(ctx)
+	if err != nil || len(keys) != 1 || keys[0].ID != made.ID || keys[0].ExpiresAt == nil || !keys[0].ExpiresAt.Equal(until) {
+		t.Fatalf("Keys = %+v, %v", keys, err)
+	}
+	if keys[0].Key == made.Key || !strings.Contains(keys[0].Key, "…") || len(made.Key) < 16 {
+		t.Errorf("the key is %q at first and %q afterwards, want it whole and masked", made.Key, keys[0].Key)
+	}
+	edited, err := f.EditKey(ctx, made.ID, control.KeyPatch{
+		Name: new("Desk"), Active: new(false), AllowedConnections: &[]string{}, ExpiresAt: control.OptionalTime{Given: true},
+	})
+	if err != nil || edited.Name != "Desk" || edited.Active || edited.ExpiresAt != nil || len(edited.AllowedConnections) != 0 {
+		t.Errorf("EditKey = %+v, %v", edited, err)
+	}
+	if same, err := f.EditKey(ctx, made.ID, control.KeyPatch{}); err != nil || same.Name != "Desk" {
+		t.Errorf("a patch of nothing gives %+v, %v", same, err)
+	}
+	keyRefusals(t, f, made.ID)
+	if err := f.DeleteKey(ctx, made.ID); err != nil {
+		t.Fatal(err)
+	}
+	if keys, err := f.Keys(ctx); err != nil || len(keys) != 0 {
+		t.Errorf("after the deletion %v, %v", keys, err)
+	}
+}
+
+func keyRefusals(t *testing.T, f control.Facade, id string) {
+	ctx := t.Context()
+	for field, in := range map[string]control.KeyInput{
+		"name":               {},
+		"scopes":             {Name: "N", Scopes: []string{"everything"}},
+		"allowedConnections": {Name: "N", AllowedConnections: []string{"nobody"}},
+	} {
+		_, err := f.AddKey(ctx, in)
+		inv, ok := errors.AsType[*control.InvalidError](err)
+		if !ok || len(inv.Fields) != 1 || inv.Fields[0].Field != field {
+			t.Errorf("AddKey(%+v) = %v, want an InvalidError about %s", in, err, field)
+		}
+	}
+	if _, err := f.AddKey(ctx, control.KeyInput{Name: "N", Scopes: []string{control.ScopeLease}}); !errors.Is(err, control.ErrLeaseKeyPolicy) {
+		t.Errorf("case 148: AddKey = %v, want ErrLeaseKeyPolicy", err)
+	}
+	if _, err := f.EditKey(ctx, id, control.KeyPatch{Scopes: &[]string{control.ScopeLease}}); !errors.Is(err, control.ErrLeaseKeyPolicy) {
+		t.Errorf("EditKey = %v, want ErrLeaseKeyPolicy", err)
+	}
+	for _, nobody := range []string{"nobody", "", "..", "a/b"} {
+		_, err := f.EditKey(ctx, nobody, control.KeyPatch{Name: new("N")})
+		if del := f.DeleteKey(ctx, nobody); !errors.Is(err, control.ErrNotFound) || !errors.Is(del, control.ErrNotFound) {
+			t.Errorf("key %q: %v and %v, want ErrNotFound", nobody, err, del)
+		}
+	}
+}
