@@ -24,7 +24,7 @@ func TestActivityTellsTheStoryOfTheChosenRequest(t *testing.T) {
 
 func TestTroubleFilterLeavesOutWhatWentWell(t *testing.T) {
 	b := newBench(t, "busy", pageActivity)
-	p := b.pages[2].(*activity)
+	p := pageOf[*activity](b)
 	all := len(p.rows)
 	p.filter.choose(1)
 	if len(p.rows) != 5 || all <= 5 {
@@ -41,7 +41,7 @@ func TestNewRequestsComeToTheTopAndTheChoiceStays(t *testing.T) {
 	a.ID, a.Model = 5000, "claude-opus-5"
 	b.clock = b.clock.Add(drawPause)
 	b.receive(control.Event{Type: control.EventActivity, Activity: &a})
-	p := b.pages[2].(*activity)
+	p := pageOf[*activity](b)
 	if p.rows[0].ID != 5000 || p.chosen != 3999 {
 		t.Errorf("first %d, chosen %d", p.rows[0].ID, p.chosen)
 	}
@@ -50,7 +50,7 @@ func TestNewRequestsComeToTheTopAndTheChoiceStays(t *testing.T) {
 
 func TestOlderRequestsAreAskedForOnce(t *testing.T) {
 	b := newBench(t, "busy", pageActivity)
-	p := b.pages[2].(*activity)
+	p := pageOf[*activity](b)
 	old := b.activity[len(b.activity)-1]
 	for i := range int64(30) {
 		a := old
@@ -66,7 +66,7 @@ func TestOlderRequestsAreAskedForOnce(t *testing.T) {
 
 func TestSettingsAreStoredAtOnce(t *testing.T) {
 	b := newBench(t, "busy", pageSettings)
-	p := b.pages[3].(*settings)
+	p := pageOf[*settings](b)
 	test.Tap(p.notify)
 	if b.fake.settings.Notifications {
 		t.Error("notifications are still on")
@@ -92,7 +92,7 @@ func TestSettingsAreStoredAtOnce(t *testing.T) {
 
 func TestTypingIsNotOverwrittenByTheStoredValue(t *testing.T) {
 	b := newBench(t, "busy", pageSettings)
-	p := b.pages[3].(*settings)
+	p := pageOf[*settings](b)
 	p.limit.entry.SetText("77")
 	b.redraw()
 	if p.limit.entry.Text != "77" || !p.limit.save.Visible() {
@@ -103,7 +103,7 @@ func TestTypingIsNotOverwrittenByTheStoredValue(t *testing.T) {
 func TestLanguageChangesTheWholeWindow(t *testing.T) {
 	b := newBench(t, "busy", pageSettings)
 	t.Cleanup(func() { b.useLanguage("en") })
-	b.pages[3].(*settings).language.SetSelected("Español")
+	pageOf[*settings](b).language.SetSelected("Español")
 	if b.fake.settings.Language != "es" || b.current.key() != pageSettings {
 		t.Error(b.fake.settings.Language, b.current.key())
 	}

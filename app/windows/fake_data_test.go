@@ -63,7 +63,7 @@ func (f *fake) calm(state string, now time.Time) {
 		if !c.Active {
 			continue
 		}
-		c.State, c.Until, c.Reason = control.StateServing, nil, ""
+		c.State, c.Until, c.Reason, c.Lockouts = control.StateServing, nil, "", nil
 		if state == "nothing" {
 			c.State, c.Until, c.Reason = control.StateCooling, new(now.Add(time.Duration(40+i*400)*time.Second)), "rate_limit_exceeded"
 		}
@@ -128,6 +128,10 @@ func busyConnections(now time.Time) []control.Connection {
 			ID: "c6", Provider: "gemini", ProviderName: "Gemini", Name: "Gemini", AuthType: "apikey", Credential: "apikey", HasSecret: true,
 			Dialects: []string{"chat"}, BaseURL: "https://generativelanguage.googleapis.com/v1beta/openai", Priority: 6, Active: true, State: control.StateModelLocked,
 			Until: new(now.Add(26 * time.Hour)), Reason: "model_capacity", LastUsedAt: ago(40 * time.Minute), Served: 9,
+			Lockouts: []control.Lockout{
+				{Model: "gemini-3.1-pro-preview", Reason: "quota_exhausted", Until: now.Add(26 * time.Hour), FailureCount: 2},
+				{Model: "gemini-3.5-flash", Reason: "model_capacity", Until: now.Add(9*time.Minute + 12*time.Second), FailureCount: 1},
+			},
 		},
 		{
 			ID: "c7", Provider: "ollama-local", ProviderName: "Ollama", Name: "Ollama on this machine", AuthType: "local", Credential: "none",
@@ -142,9 +146,13 @@ func busyBreakers(now time.Time) []control.Breaker {
 	}
 	open := b("openai", "OpenAI", "OPEN", 12, 12)
 	open.Until = new(now.Add(40 * time.Second))
+	open.OpenCycleCount, open.LastFailureKind, open.LastFailure, open.DegradationThreshold = 2, "transient", new(now.Add(-20*time.Second)), 7
+	glm := b("glm", "GLM (Z.ai coding plan)", "DEGRADED", 8, 12)
+	glm.DegradationThreshold, glm.LastFailureKind, glm.LastFailure = 7, "transient", new(now.Add(-4*time.Minute))
+	claude := b("claude", "Claude subscription", "CLOSED", 1, 8)
+	claude.DegradationThreshold = 5
 	return []control.Breaker{
-		b("claude", "Claude subscription", "CLOSED", 1, 8), b("anthropic", "Anthropic", "CLOSED", 0, 12),
-		b("glm", "GLM (Z.ai coding plan)", "DEGRADED", 8, 12), open,
+		claude, b("anthropic", "Anthropic", "CLOSED", 0, 12), glm, open,
 	}
 }
 

@@ -177,7 +177,43 @@ func (f *fake) ClearCooldown(_ context.Context, id string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.note("clear %s", id)
+	for i := range f.snap.Connections {
+		if c := &f.snap.Connections[i]; c.ID == id && !c.State.Terminal() {
+			c.State, c.Until, c.RateLimitedUntil, c.Lockouts = control.StateServing, nil, nil, nil
+		}
+	}
 	return f.refused()
+}
+
+func (f *fake) ClearLockouts(_ context.Context, w control.LockoutFilter) (int, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.note("unlock %s/%s/%s", w.Provider, w.ConnectionID, w.Model)
+	n := 0
+	for i := range f.snap.Connections {
+		c := &f.snap.Connections[i]
+		if w.Provider != "" && c.Provider != w.Provider || w.ConnectionID != "" && c.ID != w.ConnectionID {
+			continue
+		}
+		before := len(c.Lockouts)
+		c.Lockouts = slices.DeleteFunc(slices.Clone(c.Lockouts), func(l control.Lockout) bool { return w.Model == "" || l.Model == w.Model })
+		n += before - len(c.Lockouts)
+		if before > 0 && len(c.Lockouts) == 0 && c.State == control.StateModelLocked {
+			c.State, c.Until = control.StateServing, nil
+		}
+	}
+	return n, f.refused()
+}
+
+func (f *fake) ResetBreakers(context.Context) (int, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.note("reset")
+	for i := range f.snap.Breakers {
+		b := &f.snap.Breakers[i]
+		b.State, b.FailureCount, b.Until = "CLOSED", 0, nil
+	}
+	return len(f.snap.Breakers), f.refused()
 }
 
 func (f *fake) SetPaused(_ context.Context, paused bool) error {

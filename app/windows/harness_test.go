@@ -148,8 +148,20 @@ func (b *bench) push(word string) {
 	}
 }
 
+// pageOf returns the page of a kind.
+func pageOf[P page](b *bench) P {
+	b.t.Helper()
+	for _, p := range b.pages {
+		if p, ok := p.(P); ok {
+			return p
+		}
+	}
+	b.t.Fatal("no such page")
+	panic("unreachable")
+}
+
 // connectionsPage returns the page of connections.
-func (b *bench) connectionsPage() *connections { return b.pages[1].(*connections) }
+func (b *bench) connectionsPage() *connections { return pageOf[*connections](b) }
 
 // line renders the row of one connection as the list would.
 func (b *bench) line(id string) *row {

@@ -47,8 +47,11 @@ func newRail(u *ui) *rail {
 func (r *rail) apply() {
 	for _, i := range r.items {
 		n := 0
-		if i.page.key() == pageConnections {
-			n = view.Attention(r.u.snap)
+		switch i.page.key() {
+		case pageConnections:
+			n = view.NeedYou(r.u.snap)
+		case pageCooldowns:
+			n = view.Sidelined(r.u.snap, r.u.now())
 		}
 		i.mark(i.page == r.u.current, n)
 	}

@@ -15,6 +15,9 @@ import (
 	"breakwater/proxy/control"
 )
 
+// The sections of the settings, as deep links name them.
+const sectionResilience = "resilience"
+
 // settings is the page of the product's own settings. Switches act at once;
 // what is typed has a Save of its own.
 type settings struct {

@@ -43,10 +43,10 @@ func TestEveryPageRendersAtEverySize(t *testing.T) {
 }
 
 func TestDemoPageComesWithTheDemoOnly(t *testing.T) {
-	if n := len(newBench(t, "busy", "").pages); n != 4 {
+	if n := len(newBench(t, "busy", "").pages); n != 5 {
 		t.Error(n, "pages")
 	}
-	if n := len(newBench(t, "demo", "").pages); n != 5 {
+	if n := len(newBench(t, "demo", "").pages); n != 6 {
 		t.Error(n, "pages in the demo")
 	}
 }
@@ -218,7 +218,7 @@ func TestPauseAndResume(t *testing.T) {
 
 func TestThemeFollowsTheSettingAndNotTheSystem(t *testing.T) {
 	b := newBench(t, "busy", pageSettings)
-	b.pages[3].(*settings).theme.choose(2)
+	pageOf[*settings](b).theme.choose(2)
 	if b.settings.Theme != "dark" {
 		t.Fatal(b.settings.Theme)
 	}
@@ -255,7 +255,7 @@ func TestNoDisplayIsToldBeforeFyneStarts(t *testing.T) {
 func TestShortcutsSwitchPagesAndOpenTheDialog(t *testing.T) {
 	b := newBench(t, "busy", "")
 	press := func(k fyne.KeyName) { b.keyActions()[k]() }
-	press(fyne.Key3)
+	press(fyne.Key4)
 	if b.current.key() != pageActivity {
 		t.Error(b.current.key())
 	}

@@ -164,12 +164,12 @@ func comeback(s control.Snapshot, now time.Time) string {
 	return Tf("%s is back first, at %s.", best.Name, Clock(*best.Until, now))
 }
 
-// Attention returns how many connections need the user or are out of routing,
-// for the rail's count badge.
-func Attention(s control.Snapshot) int {
+// NeedYou returns how many connections no waiting brings back, for the rail's
+// count badge.
+func NeedYou(s control.Snapshot) int {
 	n := 0
 	for _, c := range s.Connections {
-		if c.State != control.StateOff && !c.State.Available() {
+		if c.State.Terminal() {
 			n++
 		}
 	}
