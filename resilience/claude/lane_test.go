@@ -184,7 +184,7 @@ func TestInTheLane(t *testing.T) {
 		b.dice = 1
 		b.want(b.call(r, at(20*time.Second), 429, busy), waits(26*time.Second, ViaBusy)) // T22
 		b.dice = 0
-		b.want(b.call(r, at(40*time.Second), 429, busy), waits(14*time.Second, ViaBusy)) // T23
+		b.want(b.call(r, at(46*time.Second), 429, busy), waits(14*time.Second, ViaBusy)) // T23
 		maxWait := 20 * time.Minute
 		b.want(b.call(r, at(maxWait-time.Second), 429, busy), waits(time.Second, ViaBusy))
 		b.want(b.call(r, at(maxWait), 429, busy), ended(EndMaxWait)) // T24
@@ -315,7 +315,7 @@ func TestWaitsAndDeadlines(t *testing.T) {
 		r := b.active(60 * time.Second)
 		b.want(b.call(r, t0, 429, busy), waits(20*time.Second, ViaBusy))
 		b.want(b.call(r, at(40*time.Second), 429, busy), waits(15*time.Second, ViaBusy))
-		b.want(b.call(r, at(40*time.Second-3*time.Hour), 429, busy), waits(15*time.Second, ViaBusy))
+		b.want(b.call(r, at(55*time.Second-3*time.Hour), 429, busy), ended(EndMaxWait))
 	})
 }
 

@@ -1,6 +1,10 @@
 package claude
 
-import "time"
+import (
+	"time"
+
+	"breakwater/resilience/clock"
+)
 
 // Request follows one generation request on one connection through all its
 // attempts there. It belongs to one goroutine.
@@ -12,7 +16,8 @@ type Request struct {
 
 	start  time.Time // when the call began
 	budget time.Duration
-	last   time.Time // the last moment seen
+	last   time.Time     // the last moment seen
+	asked  time.Duration // the wait that was asked for then
 	wait   window
 
 	sent      bool // the present attempt carries the header
@@ -182,13 +187,15 @@ func (r *Request) pause(now time.Time, l *lane, via Via) Decision {
 		r.wait = window{}
 		return r.lanes.stop(now, r.key, l, EndMaxWait)
 	}
-	return Decision{Action: Retry, Delay: min(l.pause(r.lanes.random()), left), Via: via}
+	r.asked = min(l.pause(r.lanes.random()), left)
+	return Decision{Action: Retry, Delay: r.asked, Via: via}
 }
 
-// steady keeps the time that has passed when the clock is set back.
+// steady keeps the time that has passed when the clock is set back: at least
+// the wait that was asked for.
 func (r *Request) steady(now time.Time) {
-	if back := now.Sub(r.last); back < 0 {
+	if back := now.Sub(r.last.Add(r.asked)); back < -clock.Slew {
 		r.start, r.wait.since = r.start.Add(back), r.wait.since.Add(back)
 	}
-	r.last = now
+	r.last, r.asked = now, 0
 }
