@@ -60,7 +60,13 @@ func Assemble(ctx context.Context, p Parts) (*Product, error) {
 		p.Limits = LimitsOf(svc.InForce().Timeouts)
 	}
 	stream := events.New(svc, p.Log)
-	api := rest.New(rest.Options{Facade: svc, Events: stream, Token: func() string { return p.Token }, Log: p.Log})
+	api := rest.New(rest.Options{
+		Facade: svc, Events: stream, Token: func() string { return p.Token }, Log: p.Log,
+		Key: func(presented ...string) error {
+			_, err := svc.Authorize(control.ScopeManage, presented...)
+			return err
+		},
+	})
 	server := New(Options{Service: svc, Upstream: up, API: api, Token: p.Token, Log: p.Log, Limits: p.Limits})
 	// Event streams have no end of their own to wait for.
 	server.http.RegisterOnShutdown(stream.Close)

@@ -24,6 +24,7 @@ type exchange struct {
 	rt     route
 	body   dialect.Body
 	client dialect.Profile
+	grant  control.Grant // of the client's key
 	began  time.Time
 	act    control.Activity
 	// failures are the attempts that failed before the commit point.
@@ -55,7 +56,7 @@ const (
 // run answers the request: targets are tried in the plan's order until one
 // answers.
 func (x *exchange) run() {
-	choices, passed := x.s.svc.Choose(control.Ask{Dialect: x.rt.dialect, Model: x.body.Model, Admits: admits(x.r.Header)})
+	choices, passed := x.s.svc.Choose(control.Ask{Dialect: x.rt.dialect, Model: x.body.Model, Admits: admits(x.r.Header), Grant: x.grant})
 	for _, p := range passed {
 		x.step(control.Step{Kind: control.StepSkipped, Reason: p.Reason}, p.Route)
 	}

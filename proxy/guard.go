@@ -1,7 +1,6 @@
 package proxy
 
 import (
-	"crypto/subtle"
 	"net"
 	"net/http"
 	"net/netip"
@@ -67,20 +66,6 @@ func (s *Server) originAllowed(origin string) bool {
 		return false
 	}
 	return slices.Contains(s.svc.Config().AllowedOrigins, u.Scheme+"://"+u.Host)
-}
-
-// keyAccepted reports whether a client may use the proxy (ruling 33). No key
-// is needed on loopback unless the setting asks for one.
-func (s *Server) keyAccepted(r *http.Request) bool {
-	if !s.svc.Config().RequireAPIKey {
-		return true
-	}
-	for _, given := range []string{r.Header.Get("X-Breakwater-Key"), bearer(r.Header), r.Header.Get("X-Api-Key")} {
-		if given != "" && subtle.ConstantTimeCompare([]byte(given), []byte(s.token)) == 1 {
-			return true
-		}
-	}
-	return false
 }
 
 // bearer returns the Bearer token of an Authorization header.

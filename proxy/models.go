@@ -22,18 +22,20 @@ type model struct {
 // models lists the model names that connections are configured with. Names
 // that only the upstreams know work as well.
 func (s *Server) models(w http.ResponseWriter, r *http.Request) {
-	if !s.keyAccepted(r) {
-		s.plainError(w, r, http.StatusUnauthorized, "AUTH_002", "This Breakwater asks for a key.")
+	g, err := s.grant(r)
+	if err != nil {
+		ref := keyRefusal(err)
+		s.plainError(w, r, ref.Status, ref.Code, ref.Message)
 		return
 	}
 	seen := map[string]bool{}
 	list := []model{}
 	for _, route := range s.svc.Routes() {
-		if !route.Record.Active {
+		if !route.Record.Active || !g.AllowsConnection(route.Record.ID) {
 			continue
 		}
 		for _, id := range append(slices.Clone(route.Record.Models), route.Record.DefaultModel) {
-			if id == "" || strings.ContainsAny(id, "*?[") || seen[id] {
+			if id == "" || strings.ContainsAny(id, "*?[") || seen[id] || !g.AllowsModel(id) {
 				continue
 			}
 			seen[id] = true

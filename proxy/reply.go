@@ -90,6 +90,9 @@ func (x *exchange) noConnection(passed []control.Passed) refusal {
 	want := x.rt.dialect.Title()
 	routes := x.s.svc.Routes()
 	switch {
+	case slices.ContainsFunc(passed, func(p control.Passed) bool { return p.Reason == control.SkipKeyNotAllowed }):
+		ref.Status, ref.Type, ref.Code = http.StatusForbidden, "permission_error", "connection_not_allowed"
+		ref.Message = "This Breakwater key may not use any connection that could answer."
 	case slices.ContainsFunc(passed, func(p control.Passed) bool { return p.Reason == control.SkipNoCredential }):
 		ref.Message = fmt.Sprintf("%s is a passthrough connection: it needs the client's own login. Log in to the client without setting its API key, or add a connection with a key.", passed[0].Route.Record.Name)
 	case len(routes) == 0:

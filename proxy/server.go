@@ -179,17 +179,18 @@ func (s *Server) inference(rt route) http.Handler {
 // admit checks the key and the pause and reads the body.
 func (x *exchange) admit(w http.ResponseWriter) *refusal {
 	s := x.s
-	if !s.keyAccepted(x.r) {
-		return &refusal{Refusal: dialect.Refusal{
-			Status: http.StatusUnauthorized, Type: "authentication_error", Code: "AUTH_002",
-			Message: "This Breakwater asks for a key. Send it as X-Breakwater-Key, or as the API key of the client.",
-		}}
+	var err error
+	if x.grant, err = s.grant(x.r); err != nil {
+		return &refusal{Refusal: keyRefusal(err)}
 	}
 	body, ref := s.intake(w, x.r)
 	x.body = body
 	x.act.Model, x.act.Stream, x.act.RequestBytes = body.Model, body.Stream, int64(len(body.Raw))
 	if ref != nil {
 		return &refusal{Refusal: *ref}
+	}
+	if ref := x.modelRefused(); ref != nil {
+		return ref
 	}
 	if s.svc.Paused() {
 		return &refusal{wait: pausedWait, Refusal: dialect.Refusal{

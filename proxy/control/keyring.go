@@ -156,10 +156,11 @@ func (s *Service) IsKey(value string) bool {
 
 // findKey compares with every key in the same time, whichever it is.
 func (s *Service) findKey(secret string) (found KeyRecord, ok bool) {
-	if secret == "" {
+	keys, at := *s.keys.Load(), -1
+	if secret == "" || len(keys) == 0 {
 		return KeyRecord{}, false
 	}
-	keys, hash, at := *s.keys.Load(), sha256.Sum256([]byte(secret)), -1
+	hash := sha256.Sum256([]byte(secret))
 	for i := range keys {
 		at = subtle.ConstantTimeSelect(subtle.ConstantTimeCompare(hash[:], keys[i].Hash[:]), i, at)
 	}
