@@ -15,7 +15,7 @@ import (
 
 const (
 	// chunk is how much is read at once from an upstream.
-	chunk = 32 << 10
+	chunk = 16 << 10
 	// maxHeld is how much of an answer is held back at most while it is not
 	// known whether it is one.
 	maxHeld = 64 << 10
