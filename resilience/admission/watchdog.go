@@ -1,0 +1,103 @@
+package admission
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// The watchdog's figures (sheet §5.5).
+const (
+	// SweepEvery is how often Sweep is to be called.
+	SweepEvery = 30 * time.Second
+
+	idleAfter   = 10 * time.Minute
+	wedgedAfter = 2 * time.Minute
+)
+
+// Sweep drops the limiters that nobody uses and takes down those that are
+// wedged: calls wait, none runs, nothing keeps them, and none has started for
+// two minutes. Their calls are refused at once. It returns the keys of the
+// wedged ones.
+func (q *Queues) Sweep() (wedged []string) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	now := time.Now()
+	for key, l := range q.limiters {
+		switch {
+		case l.queue.Len() == 0 && l.running == 0:
+			if now.Sub(l.used) >= idleAfter {
+				q.keep(l)
+				delete(q.limiters, key)
+			}
+		case l.wedged(now):
+			wedged = append(wedged, key)
+			delete(q.limiters, key)
+			if l.timer != nil {
+				l.timer.Stop()
+			}
+			l.refuse(func(*ticket) *Error {
+				return &Error{Code: QueueWedged, Message: "Breakwater's own queue for " + key + " stood still and was taken down."}
+			})
+		}
+	}
+	slices.Sort(wedged)
+	return wedged
+}
+
+// keep remembers what an idle limiter has learned.
+func (q *Queues) keep(l *limiter) {
+	if l.known.Limit > 0 {
+		q.restored[l.key] = l.known
+	}
+}
+
+// wedged reports that the limiter has stood still too long. The first sight
+// only starts the clock.
+func (l *limiter) wedged(now time.Time) bool {
+	if l.queue.Len() == 0 || l.running > 0 {
+		l.stuck = time.Time{}
+		return false
+	}
+	if at, _ := l.next(now); at.After(now) { // it waits for a reason
+		l.stuck = time.Time{}
+		return false
+	}
+	if l.stuck.IsZero() {
+		l.stuck = now
+		return false
+	}
+	return now.Sub(l.stuck) >= wedgedAfter
+}
+
+// QueueView shows one limiter.
+type QueueView struct {
+	Key, Connection string
+	Queued, Running int64
+	Limit           int64 // learned, 0: none
+	Remaining       int64
+	Spacing         time.Duration // in force
+	Held            time.Duration // how long nothing can start
+}
+
+// Views returns all limiters, by key.
+func (q *Queues) Views() []QueueView {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	now, views := time.Now(), make([]QueueView, 0, len(q.limiters))
+	for _, l := range q.limiters {
+		views = append(views, QueueView{
+			l.key, l.conn.ID, int64(l.queue.Len()), l.running, l.known.Limit, l.known.Remaining, l.spacing(), max(0, l.held(now).Sub(now)),
+		})
+	}
+	slices.SortFunc(views, func(a, b QueueView) int { return strings.Compare(a.Key, b.Key) })
+	return views
+}
+
+// Protected reports whether a connection has a queue.
+func (q *Queues) Protected(connection string) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	c := q.conns[connection]
+	return c != nil && c.protected
+}

@@ -1,0 +1,67 @@
+package admission
+
+import "time"
+
+// maxExact is how many entries of a window keep their own time; beyond, those
+// that came within a thousandth of the window are taken together, and leave
+// with the last of them.
+const maxExact = 1024
+
+// window counts what happened within the last span. Unlike a figure that is
+// refilled on the minute it never lets twice the limit through around the
+// refill. The zero value with a span is empty.
+type window struct {
+	span    time.Duration
+	entries []entry // oldest first
+	sum     int64
+}
+
+type entry struct {
+	at time.Time
+	n  int64
+}
+
+// drop forgets what has left the window.
+func (w *window) drop(now time.Time) {
+	i := 0
+	for i < len(w.entries) && !w.entries[i].at.Add(w.span).After(now) {
+		w.sum -= w.entries[i].n
+		i++
+	}
+	if i > 0 {
+		w.entries = w.entries[:copy(w.entries, w.entries[i:])]
+	}
+}
+
+// add counts n.
+func (w *window) add(now time.Time, n int64) {
+	if n <= 0 {
+		return
+	}
+	w.drop(now)
+	w.sum += n
+	if last := len(w.entries) - 1; last >= 0 {
+		e := &w.entries[last]
+		if e.at.Equal(now) || last >= maxExact && now.Sub(e.at) < w.span/1000 {
+			e.at, e.n = now, e.n+n
+			return
+		}
+	}
+	w.entries = append(w.entries, entry{now, n})
+}
+
+// free returns when one more fits under the limit: now when there is room, or
+// no limit.
+func (w *window) free(now time.Time, limit int64) time.Time {
+	w.drop(now)
+	left := w.sum - limit
+	if limit <= 0 || left < 0 {
+		return now
+	}
+	for _, e := range w.entries {
+		if left -= e.n; left < 0 {
+			return e.at.Add(w.span)
+		}
+	}
+	return now
+}
