@@ -13,7 +13,10 @@ import (
 // What an upstream sends is what the client gets, byte for byte, whatever the
 // dialect, the line ends, the comments and the chunks.
 func TestStreamsPassByteForByte(t *testing.T) {
-	const streams = 200
+	streams := 2000
+	if testing.Short() {
+		streams = 200
+	}
 	k := scenario.Start(t)
 	k.Add("alpha", "demo")
 	alpha := k.Sim.Account("alpha")
@@ -33,7 +36,7 @@ func TestStreamsPassByteForByte(t *testing.T) {
 			t.Fatalf("seed %d, %s in chunks of %v: got %d, %v\n%q\nwant\n%q", seed, path, sizes, a.Status, a.Err, a.Body, stream)
 		}
 	}
-	if c := k.Connection("alpha"); c.State != "serving" || c.Served != streams || c.Failed != 0 {
+	if c := k.Connection("alpha"); c.State != "serving" || c.Served != int64(streams) || c.Failed != 0 {
 		t.Errorf("alpha is %s, served %d, failed %d", c.State, c.Served, c.Failed)
 	}
 }
@@ -64,6 +67,9 @@ func randomStream(r *rand.Rand, path string) string {
 	case "/v1/messages":
 		put("message_start", messageStart)
 		put("content_block_start", blockStart)
+		if r.IntN(3) == 0 {
+			put("content_block_delta", `{"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":""}}`)
+		}
 		for range n {
 			put("content_block_delta", fmt.Sprintf(`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"%s"}}`, word()))
 			if r.IntN(6) == 0 {
@@ -78,10 +84,21 @@ func randomStream(r *rand.Rand, path string) string {
 		for range n {
 			put("", fmt.Sprintf(`{"choices":[{"index":0,"delta":{"content":"%s"},"finish_reason":null}]}`, word()))
 		}
+		if r.IntN(3) == 0 {
+			put("", `{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"c1","function":{"name":"w","arguments":"{\"a"}}]},"finish_reason":null}]}`)
+			put("", `{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":"\":1}"}}]},"finish_reason":null}]}`)
+		}
 		put("", `{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}`)
+		if r.IntN(2) == 0 {
+			put("", `{"choices":[],"usage":{"prompt_tokens":3,"completion_tokens":4}}`)
+		}
 		put("", "[DONE]")
 	default:
 		put("response.created", `{"type":"response.created","response":{"id":"r"}}`)
+		if r.IntN(3) == 0 {
+			put("response.output_item.added", `{"type":"response.output_item.added","item":{"type":"function_call","name":"w","arguments":""}}`)
+			put("response.function_call_arguments.done", `{"type":"response.function_call_arguments.done","arguments":"{\"p\":1}"}`)
+		}
 		for range n {
 			put("response.output_text.delta", fmt.Sprintf(`{"type":"response.output_text.delta","delta":"%s"}`, word()))
 		}
