@@ -59,6 +59,13 @@ func TestWeights(t *testing.T) {
 			t.Error("an unknown pack is no default")
 		}
 	})
+	t.Run("the budget header", func(t *testing.T) {
+		for word, want := range map[string]float64{"0.05": .05, " 2 ": 2, "0": 0, "-1": 0, "cheap": 0, "NaN": 0, "": 0} {
+			if got := ParseBudget(word); got != want {
+				t.Errorf("%q: %v", word, got)
+			}
+		}
+	})
 	t.Run("the header's words", func(t *testing.T) {
 		for word, want := range map[string]string{
 			"Fast": ShipFast, "speed": ShipFast, "best": QualityFirst, "saver": CostSaver, "reliable": ReliabilityFirst,

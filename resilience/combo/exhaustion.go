@@ -1,5 +1,7 @@
 package combo
 
+import "slices"
+
 // Exhaustion is what one pass over a combo's targets has used up (sheet §2.6).
 // Each set retry begins with a fresh one.
 type Exhaustion struct {
@@ -85,6 +87,12 @@ func (e *Exhaustion) Skip(t *Target) (reason string, skip bool) {
 // AllowLimited reports that a target may use a connection that is rate limited:
 // its provider answered a passing limit in this pass.
 func (e *Exhaustion) AllowLimited(t *Target) bool { return e.transient[t.Provider] }
+
+// MayLeave reports whether the loop may go on from a target of a priority combo.
+// A protected one is left only when every failure seen on it was quota.
+func MayLeave(t *Target, seen []FailureClass) bool {
+	return !t.Protected || !slices.ContainsFunc(seen, func(c FailureClass) bool { return c != MarksProvider })
+}
 
 func put(set *map[string]bool, key string) {
 	if *set == nil {

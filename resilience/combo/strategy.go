@@ -53,7 +53,6 @@ type Traits struct {
 	Handler    bool // runs the request itself: fusion, pipeline
 	Expand     bool // one target a connection, not one a step
 	Nests      bool // may run a nested combo as a black box
-	PreScreen  bool // all targets are probed before the first attempt
 	KeepsFirst bool // the first target is not moved by cache affinity
 	SameModel  bool // affinity moves targets of the first one's model only
 	NoSession  bool // session stickiness leaves the order alone
@@ -63,7 +62,7 @@ type Traits struct {
 // table is every strategy. A new one is a file with its Order function, and one
 // line here.
 var table = []Entry{
-	{Name: Priority, Order: declared, Traits: Traits{Nests: true, PreScreen: true, KeepsFirst: true, SameModel: true, NoSession: true}},
+	{Name: Priority, Order: declared, Traits: Traits{Nests: true, KeepsFirst: true, SameModel: true, NoSession: true}},
 	{Name: Weighted, Order: weighted, Done: weightedDone, Traits: Traits{Nests: true, KeepsFirst: true, SameModel: true}},
 	{Name: RoundRobin, Order: roundRobin, Done: roundRobinDone, Traits: Traits{Nests: true}},
 	{Name: ContextRelay, Order: declared, Done: relayDone},

@@ -121,6 +121,16 @@ func (a *AutoConfig) weights(mode string) Weights {
 	return NormalizeWeights(DefaultWeights)
 }
 
+// ParseBudget reads the header X-OmniRoute-Budget, in US dollars; what is not
+// above 0 is no budget.
+func ParseBudget(header string) float64 {
+	f, ok := asNumber(header)
+	if !ok || f <= 0 {
+		return 0
+	}
+	return f
+}
+
 // balanced is the mode without a pack.
 const balanced = "balanced"
 
