@@ -28,14 +28,27 @@ func (s *Store) Setting(ctx context.Context, key string) (value []byte, ok bool,
 // SaveSetting stores JSON under a key. It has reached the disk when the call
 // returns.
 func (s *Store) SaveSetting(ctx context.Context, key string, value []byte) error {
+	return s.SaveSettings(ctx, map[string][]byte{key: value})
+}
+
+// SaveSettings stores JSON under several keys, all or none. It has reached the
+// disk when the call returns.
+func (s *Store) SaveSettings(ctx context.Context, values map[string][]byte) error {
+	var rows []keyValueRow
+	for key, value := range values {
+		rows = append(rows, keyValueRow{Namespace: settingsNamespace, Key: key, Value: string(value)})
+	}
+	if len(rows) == 0 {
+		return nil
+	}
 	err := s.durable(ctx, func(tx *gorm.DB) error {
 		return tx.Clauses(clause.OnConflict{
 			Columns:   []clause.Column{{Name: "namespace"}, {Name: "key"}},
 			DoUpdates: clause.AssignmentColumns([]string{"value"}),
-		}).Create(&keyValueRow{Namespace: settingsNamespace, Key: key, Value: string(value)}).Error
+		}).Create(&rows).Error
 	})
 	if err != nil {
-		return fmt.Errorf("save setting %s: %w", key, err)
+		return fmt.Errorf("save settings: %w", err)
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
+	"reflect"
 	"strconv"
 
 	"breakwater/proxy/control"
@@ -141,6 +142,21 @@ func (c *Client) EditSettings(ctx context.Context, patch control.SettingsPatch) 
 		return c.Settings(ctx)
 	}
 	var out control.Settings
+	err := c.call(ctx, writeTimeout, http.MethodPatch, "/api/settings", patch, &out)
+	return out, err
+}
+
+// AllSettings returns the settings of both kinds with their revision.
+func (c *Client) AllSettings(ctx context.Context) (control.AllSettings, error) {
+	return get[control.AllSettings](ctx, c, "/api/settings")
+}
+
+// EditAllSettings changes the fields that the patch holds, all or none.
+func (c *Client) EditAllSettings(ctx context.Context, patch control.AllSettingsPatch) (control.AllSettings, error) {
+	if reflect.ValueOf(patch).IsZero() { // the API refuses a patch of nothing
+		return c.AllSettings(ctx)
+	}
+	var out control.AllSettings
 	err := c.call(ctx, writeTimeout, http.MethodPatch, "/api/settings", patch, &out)
 	return out, err
 }

@@ -38,6 +38,7 @@ func answerError(status int, data []byte) error {
 			Message string               `json:"message"`
 			Details []control.FieldError `json:"details"`
 		} `json:"error"`
+		CurrentRevision int64 `json:"currentRevision"`
 	}
 	if json.Unmarshal(data, &body) != nil || body.Error.Message == "" {
 		return &StatusError{Status: status, Message: http.StatusText(status)}
@@ -50,6 +51,8 @@ func answerError(status int, data []byte) error {
 		return control.ErrNotFound
 	case status == http.StatusBadRequest && e.Code == "LEASE_KEY_POLICY_INVALID":
 		return control.ErrLeaseKeyPolicy
+	case status == http.StatusConflict && e.Code == "SETTINGS_REVISION_CONFLICT":
+		return &control.ConflictError{CurrentRevision: body.CurrentRevision}
 	case status == http.StatusConflict && e.Code == "NO_DESKTOP":
 		return control.ErrNoDesktop
 	default:

@@ -3,7 +3,6 @@ package control
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -253,34 +252,6 @@ func (s *Service) Activity(ctx context.Context, q ActivityQuery) ([]Activity, er
 
 // Settings returns the settings as they are now.
 func (s *Service) Settings(context.Context) (Settings, error) { return s.Config(), nil }
-
-// EditSettings changes the fields that the patch holds.
-func (s *Service) EditSettings(ctx context.Context, p SettingsPatch) (Settings, error) {
-	s.edit.Lock()
-	defer s.edit.Unlock()
-	next := s.Config()
-	set(&next.Notifications, p.Notifications)
-	set(&next.Theme, p.Theme)
-	set(&next.Language, p.Language)
-	set(&next.RequireAPIKey, p.RequireAPIKey)
-	set(&next.ClientProfile, p.ClientProfile)
-	set(&next.AllowedOrigins, p.AllowedOrigins)
-	set(&next.ActivityLimit, p.ActivityLimit)
-	if err := checkSettings(next); err != nil {
-		return Settings{}, err
-	}
-	raw, err := json.Marshal(next)
-	if err != nil {
-		return Settings{}, fmt.Errorf("store the settings: %w", err)
-	}
-	if err := s.cfg.Store.SaveSetting(ctx, appSettings, raw); err != nil {
-		return Settings{}, fmt.Errorf("store the settings: %w", err)
-	}
-	s.settings.Store(&next)
-	s.cfg.Store.SetActivityLimit(next.ActivityLimit)
-	s.markState()
-	return next, nil
-}
 
 // ShowWindow asks the desktop to open or raise the window.
 func (s *Service) ShowWindow(_ context.Context, page string) error {

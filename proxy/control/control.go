@@ -68,6 +68,13 @@ type Facade interface {
 	// EditSettings changes the fields that the patch holds.
 	EditSettings(ctx context.Context, patch SettingsPatch) (Settings, error)
 
+	// AllSettings returns the settings of both kinds with their revision.
+	AllSettings(ctx context.Context) (AllSettings, error)
+	// EditAllSettings changes the fields that the patch holds, all or none. It
+	// returns a *ConflictError when the settings are not at the revision that
+	// the patch expects.
+	EditAllSettings(ctx context.Context, patch AllSettingsPatch) (AllSettings, error)
+
 	// Resilience returns the resilience settings in force and where each value
 	// comes from.
 	Resilience(ctx context.Context) (Resilience, error)

@@ -143,7 +143,9 @@ func refused(err error) error {
 }
 
 // Guide returns the guide's further settings.
-func (s *Service) Guide(context.Context) (Guide, error) {
+func (s *Service) Guide(context.Context) (Guide, error) { return s.guide(), nil }
+
+func (s *Service) guide() Guide {
 	p := s.policy.Load()
 	g := Guide{
 		ModelLockout: s.engine.Settings().ModelLockout, ProviderErrorRules: p.rules,
@@ -155,51 +157,37 @@ func (s *Service) Guide(context.Context) (Guide, error) {
 	if g.ProviderErrorDefaults == nil {
 		g.ProviderErrorDefaults = map[string]settings.ErrorDefault{}
 	}
-	return g, nil
+	return g
 }
 
-// EditGuide changes the fields that the patch holds, all or none.
-func (s *Service) EditGuide(ctx context.Context, patch GuidePatch) (Guide, error) {
-	s.edit.Lock()
-	defer s.edit.Unlock()
-	next := *s.policy.Load()
-	writes := map[string]any{}
-	var err error
+// patchGuide returns the policy with the patch in it, and what is to be stored.
+func (s *Service) patchGuide(patch GuidePatch) (next policy, writes map[string]any, err error) {
+	next, writes = *s.policy.Load(), map[string]any{}
 	if patch.ModelLockout != nil {
 		if next.lockout, err = settings.PatchLockout(next.lockout, patch.ModelLockout); err != nil {
-			return Guide{}, refused(err)
+			return next, nil, refused(err)
 		}
 		writes[keyLockout] = json.RawMessage(next.lockout)
 	}
 	if patch.ProviderErrorRules != nil {
 		if next.rules, err = settings.ParseErrorRules(patch.ProviderErrorRules); err != nil {
-			return Guide{}, refused(err)
+			return next, nil, refused(err)
 		}
 		writes[keyErrorRules] = next.rules
 	}
 	if patch.ProviderErrorDefaults != nil {
 		if next.defaults, err = settings.ParseErrorDefaults(patch.ProviderErrorDefaults); err != nil {
-			return Guide{}, refused(err)
+			return next, nil, refused(err)
 		}
 		writes[keyErrorDefaults] = next.defaults
 	}
 	if patch.SessionAffinityTTLMs != nil {
 		if next.affinityMs, err = settings.ParseAffinityTTL(float64(*patch.SessionAffinityTTLMs)); err != nil {
-			return Guide{}, refused(err)
+			return next, nil, refused(err)
 		}
 		writes[keyAffinity] = next.affinityMs
 	}
-	for key, value := range writes {
-		raw, err := json.Marshal(value)
-		if err != nil {
-			return Guide{}, fmt.Errorf("store %s: %w", key, err)
-		}
-		if err := s.cfg.Store.SaveSetting(ctx, key, raw); err != nil {
-			return Guide{}, fmt.Errorf("store %s: %w", key, err)
-		}
-	}
-	s.usePolicy(&next)
-	return s.Guide(ctx)
+	return next, writes, nil
 }
 
 // Judge returns what the classifier must know of a connection; status, headers

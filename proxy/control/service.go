@@ -62,6 +62,7 @@ type Service struct {
 	inForce  atomic.Pointer[settings.Settings]
 	keys     atomic.Pointer[[]KeyRecord]
 	egress   []string // providers whose quota belongs to the outgoing address
+	revision int64    // of the settings; guarded by edit
 	paused   atomic.Bool
 	desktop  atomic.Bool
 	activity atomic.Int64 // the newest id
@@ -128,6 +129,9 @@ func (s *Service) load(ctx context.Context) error {
 	}
 	s.activity.Store(newest)
 	if err := s.loadPolicy(ctx); err != nil {
+		return err
+	}
+	if err := s.loadRevision(ctx); err != nil {
 		return err
 	}
 	if err := s.loadKeys(ctx); err != nil {

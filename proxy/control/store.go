@@ -48,6 +48,8 @@ type Store interface {
 	// Setting returns the JSON stored under a key of the namespace "settings".
 	Setting(ctx context.Context, key string) (value []byte, ok bool, err error)
 	SaveSetting(ctx context.Context, key string, value []byte) error
+	// SaveSettings stores several keys, all or none.
+	SaveSettings(ctx context.Context, values map[string][]byte) error
 
 	// AppendActivity queues a row. Rows that cannot be written are counted,
 	// never waited for.

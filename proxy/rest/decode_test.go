@@ -96,7 +96,7 @@ func TestBodyLimit(t *testing.T) {
 		head, tail := `{"theme":"`, `"}`
 		return head + strings.Repeat("x", n-len(head)-len(tail)) + tail
 	}
-	b.run(t, scenario{method: "PATCH", path: "/api/settings", body: fill(MaxBody), status: 400, want: []string{"theme"}, calls: []string{"EditSettings"}})
+	b.run(t, scenario{method: "PATCH", path: "/api/settings", body: fill(MaxBody), status: 400, want: []string{"theme"}, calls: []string{"EditAllSettings"}})
 	b.run(t, scenario{method: "PATCH", path: "/api/settings", body: fill(MaxBody + 1), status: 413, want: []string{"PAYLOAD_TOO_LARGE"}})
 }
 
@@ -196,7 +196,7 @@ func facadeCall(path string) []string {
 	case "/api/activity":
 		return []string{"Activity"}
 	case "/api/settings":
-		return []string{"Settings"}
+		return []string{"AllSettings"}
 	case "/api/demo":
 		return []string{"EditDemo"}
 	}

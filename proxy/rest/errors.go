@@ -50,6 +50,15 @@ type errorBody struct {
 	CorrelationID string               `json:"correlation_id,omitempty"`
 }
 
+// conflictBody refuses a change of settings that the client saw in an older
+// state (sheet §2.12).
+type conflictBody struct {
+	Error           errorBody `json:"error"`
+	CurrentRevision int64     `json:"currentRevision"`
+}
+
+func (c conflictBody) etag() string { return revisionTag(c.CurrentRevision) }
+
 // fail answers with the envelope of the error. What an unknown error says
 // stays in the log; the answer carries only the id of the log line.
 func (a *api) fail(w http.ResponseWriter, r *http.Request, err error) {
@@ -59,6 +68,13 @@ func (a *api) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if inv, ok := errors.AsType[*control.InvalidError](err); ok {
 		a.write(w, r, http.StatusBadRequest, map[string]errorBody{
 			"error": {Message: "Invalid request", Details: list(inv.Fields)},
+		})
+		return
+	}
+	if c, ok := errors.AsType[*control.ConflictError](err); ok {
+		a.write(w, r, http.StatusConflict, conflictBody{
+			Error:           errorBody{Code: "SETTINGS_REVISION_CONFLICT", Message: "The settings have changed meanwhile"},
+			CurrentRevision: c.CurrentRevision,
 		})
 		return
 	}

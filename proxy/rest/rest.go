@@ -143,6 +143,9 @@ func (a *api) write(w http.ResponseWriter, r *http.Request, status int, body any
 		a.log.ErrorContext(r.Context(), "answer not encoded", "path", r.URL.Path, "error", err)
 		status, data = http.StatusInternalServerError, []byte(`{"error":{"code":"INTERNAL","message":"Internal error"}}`)
 	}
+	if t, ok := body.(interface{ etag() string }); ok {
+		w.Header().Set("ETag", t.etag())
+	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	if _, err := w.Write(append(data, '\n')); err != nil {

@@ -69,7 +69,7 @@ func TestRouteShapes(t *testing.T) {
 		{name: "unlock a model that is not locked", method: "DELETE", path: "/api/resilience/model-cooldowns", body: `{"provider":"anthropic","model":"m9"}`, before: locked, status: 200, want: []string{`"removed":false`}},
 		{name: "unlock all", method: "DELETE", path: "/api/resilience/model-cooldowns", body: `{"all":true}`, before: locked, status: 200, want: []string{`"clearedAll":true`, `"removedCount":2`}},
 		{name: "unlock without a model", method: "DELETE", path: "/api/resilience/model-cooldowns", body: `{"provider":"anthropic"}`, status: 400, want: []string{"provider and model are required"}},
-		{name: "a setting that is wrong", method: "PATCH", path: "/api/settings", body: `{"theme":"loud"}`, status: 400, want: []string{`"field":"theme"`}, calls: []string{"EditSettings"}},
+		{name: "a setting that is wrong", method: "PATCH", path: "/api/settings", body: `{"theme":"loud"}`, status: 400, want: []string{`"field":"theme"`}, calls: []string{"EditAllSettings"}},
 		{name: "show", method: "POST", path: "/api/app/show", body: `{"page":"activity"}`, before: func(f *facadetest.Fake) { f.Desktop = true }, status: 200, want: []string{`{"ok":true}`}, calls: []string{"ShowWindow"}},
 		{name: "show without a desktop", method: "POST", path: "/api/app/show", body: `{"page":"activity"}`, status: 409, want: []string{`"code":"NO_DESKTOP"`}, calls: []string{"ShowWindow"}},
 		{name: "pause", method: "POST", path: "/api/app/pause", body: `{"paused":true}`, status: 200, want: []string{`{"ok":true,"paused":true}`}, calls: []string{"SetPaused"}},

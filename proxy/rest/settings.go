@@ -5,53 +5,67 @@ import (
 	"net/http"
 	"reflect"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"breakwater/proxy/control"
 )
 
-// allSettings is GET /api/settings: the product's own and the guide's.
-type allSettings struct {
-	control.Settings
-	control.Guide
-}
+// settingsAnswer is the answer of GET and PATCH /api/settings: the product's
+// settings and the guide's.
+type settingsAnswer struct{ control.AllSettings }
 
-// settingsPatch is the body of PATCH /api/settings.
-type settingsPatch struct {
-	control.SettingsPatch
-	control.GuidePatch
-}
+func (s settingsAnswer) etag() string { return revisionTag(s.Revision) }
+
+func revisionTag(revision int64) string { return `"` + strconv.FormatInt(revision, 10) + `"` }
 
 func (a *api) getSettings(r *http.Request) (int, any, error) {
-	own, err := a.facade.Settings(r.Context())
-	if err != nil {
-		return 0, nil, err
-	}
-	guide, err := a.facade.Guide(r.Context())
-	own.AllowedOrigins = list(own.AllowedOrigins)
-	return http.StatusOK, allSettings{own, guide}, err
+	all, err := a.facade.AllSettings(r.Context())
+	return settings(all, err)
+}
+
+func settings(all control.AllSettings, err error) (int, any, error) {
+	all.AllowedOrigins = list(all.AllowedOrigins)
+	return http.StatusOK, settingsAnswer{all}, err
 }
 
 func (a *api) editSettings(r *http.Request) (int, any, error) {
-	var patch settingsPatch
+	var patch control.AllSettingsPatch
 	if err := decode(r, &patch); err != nil {
 		return 0, nil, err
 	}
-	own, guide := !reflect.ValueOf(patch.SettingsPatch).IsZero(), !reflect.ValueOf(patch.GuidePatch).IsZero()
-	if !own && !guide {
+	fields := patch
+	fields.ExpectedRevision = nil
+	if reflect.ValueOf(fields).IsZero() {
 		return 0, nil, errNoFields
 	}
-	if guide {
-		if _, err := a.facade.EditGuide(r.Context(), patch.GuidePatch); err != nil {
-			return 0, nil, err
-		}
+	if err := ifMatch(r, &patch); err != nil {
+		return 0, nil, err
 	}
-	if own {
-		if _, err := a.facade.EditSettings(r.Context(), patch.SettingsPatch); err != nil {
-			return 0, nil, err
-		}
+	all, err := a.facade.EditAllSettings(r.Context(), patch)
+	return settings(all, err)
+}
+
+// ifMatch reads the revision that the client saw last from the header, which
+// holds the ETag of an earlier answer (sheet §2.12). Any revision will do for
+// a star.
+func ifMatch(r *http.Request, patch *control.AllSettingsPatch) error {
+	tag := strings.TrimSpace(r.Header.Get("If-Match"))
+	if tag == "" || tag == "*" {
+		return nil
 	}
-	return a.getSettings(r)
+	inner, ok := strings.CutPrefix(tag, `"`)
+	inner, closed := strings.CutSuffix(inner, `"`)
+	revision, err := strconv.ParseInt(inner, 10, 64)
+	if err != nil || !ok || !closed || revisionTag(revision) != tag {
+		return control.Invalid("If-Match", "Expected the ETag of an earlier answer, or *")
+	}
+	if patch.ExpectedRevision != nil && *patch.ExpectedRevision != revision {
+		return control.Invalid("expectedRevision", "Contradicts If-Match")
+	}
+	patch.ExpectedRevision = &revision
+	return nil
 }
 
 func (a *api) getResilience(r *http.Request) (int, any, error) {

@@ -21,6 +21,7 @@ func Contract(t *testing.T, f control.Facade) {
 	t.Run("inputs are refused field by field", func(t *testing.T) { refusals(t, f) })
 	t.Run("unknown ids are not found", func(t *testing.T) { unknown(t, f) })
 	t.Run("settings are kept and checked", func(t *testing.T) { productSettings(t, f) })
+	t.Run("settings have a revision and change together", func(t *testing.T) { revisions(t, f) })
 	t.Run("resilience settings take effect at once", func(t *testing.T) { policySettings(t, f) })
 	t.Run("API keys are made, changed and deleted", func(t *testing.T) { apiKeys(t, f) })
 	t.Run("no desktop and no demo are errors of their own", func(t *testing.T) { absent(t, f) })

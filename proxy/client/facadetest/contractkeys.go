@@ -10,6 +10,50 @@ import (
 	"breakwater/proxy/control"
 )
 
+// revisions checks that a change of settings that was made in ignorance of
+// another one is refused, and that nothing of a refused change remains.
+func revisions(t *testing.T, f control.Facade) {
+	ctx := t.Context()
+	first, err := f.AllSettings(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := f.EditAllSettings(ctx, control.AllSettingsPatch{
+		SettingsPatch:    control.SettingsPatch{Language: new("es")},
+		GuidePatch:       control.GuidePatch{SessionAffinityTTLMs: new(int64(60_000))},
+		ExpectedRevision: &first.Revision,
+	})
+	if err != nil || second.Revision != first.Revision+1 || second.Language != "es" || second.SessionAffinityTTLMs != 60_000 {
+		t.Fatalf("EditAllSettings = %+v, %v", second, err)
+	}
+	_, err = f.EditAllSettings(ctx, control.AllSettingsPatch{
+		SettingsPatch: control.SettingsPatch{Language: new("de")}, ExpectedRevision: &first.Revision,
+	})
+	if c, ok := errors.AsType[*control.ConflictError](err); !ok || c.CurrentRevision != second.Revision {
+		t.Errorf("a change from an older state: %v, want a ConflictError with revision %d", err, second.Revision)
+	}
+	_, err = f.EditAllSettings(ctx, control.AllSettingsPatch{
+		SettingsPatch: control.SettingsPatch{Language: new("fr")},
+		GuidePatch:    control.GuidePatch{ProviderErrorRules: []byte(`{"openai":[{"scope":"galaxy"}]}`)},
+	})
+	if _, ok := errors.AsType[*control.InvalidError](err); !ok {
+		t.Errorf("half a good change: %v, want an InvalidError", err)
+	}
+	if read, err := f.AllSettings(ctx); err != nil || read.Language != "es" || read.Revision != second.Revision {
+		t.Errorf("refused changes left %+v, %v", read, err)
+	}
+	if _, err := f.EditSettings(ctx, control.SettingsPatch{Language: new("")}); err != nil {
+		t.Error(err)
+	}
+	third, err := f.EditAllSettings(ctx, control.AllSettingsPatch{})
+	if err != nil || third.Revision <= second.Revision || third.Language != "" {
+		t.Errorf("after one more change %+v, %v", third, err)
+	}
+	if _, err := f.EditGuide(ctx, control.GuidePatch{SessionAffinityTTLMs: new(int64(0))}); err != nil {
+		t.Error(err)
+	}
+}
+
 // apiKeys checks that keys are shown whole once, changed, and forgotten.
 func apiKeys(t *testing.T, f control.Facade) {
 	ctx := t.Context()

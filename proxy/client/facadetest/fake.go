@@ -30,6 +30,7 @@ type Fake struct {
 	policy   policy
 	activity []control.Activity
 	keys     []control.APIKey
+	revision int64
 	calls    []string
 	subs     map[*subscriber]struct{}
 	serial   int

@@ -61,8 +61,16 @@ func (f *Fake) EditSettings(ctx context.Context, p control.SettingsPatch) (contr
 	if err != nil {
 		return control.Settings{}, err
 	}
+	if err := f.editSettings(p); err != nil {
+		return control.Settings{}, err
+	}
+	f.revision++
+	return f.settings, nil
+}
+
+func (f *Fake) editSettings(p control.SettingsPatch) error {
 	if p.Theme != nil && !slices.Contains([]string{"system", "light", "dark"}, *p.Theme) {
-		return control.Settings{}, control.Invalid("theme", "system, light or dark")
+		return control.Invalid("theme", "system, light or dark")
 	}
 	set(&f.settings.Notifications, p.Notifications)
 	set(&f.settings.Theme, p.Theme)
@@ -71,7 +79,41 @@ func (f *Fake) EditSettings(ctx context.Context, p control.SettingsPatch) (contr
 	set(&f.settings.ClientProfile, p.ClientProfile)
 	set(&f.settings.AllowedOrigins, p.AllowedOrigins)
 	set(&f.settings.ActivityLimit, p.ActivityLimit)
-	return f.settings, nil
+	return nil
+}
+
+// AllSettings returns the settings of both kinds.
+func (f *Fake) AllSettings(ctx context.Context) (control.AllSettings, error) {
+	err := f.enter(ctx, "AllSettings")
+	defer f.mu.Unlock()
+	return f.allSettings(), err
+}
+
+func (f *Fake) allSettings() control.AllSettings {
+	return control.AllSettings{Settings: f.settings, Guide: f.guide(), Revision: f.revision}
+}
+
+// EditAllSettings changes the settings of both kinds, all or none.
+func (f *Fake) EditAllSettings(ctx context.Context, p control.AllSettingsPatch) (control.AllSettings, error) {
+	err := f.enter(ctx, "EditAllSettings")
+	defer f.mu.Unlock()
+	if err != nil {
+		return control.AllSettings{}, err
+	}
+	if p.ExpectedRevision != nil && *p.ExpectedRevision != f.revision {
+		return control.AllSettings{}, &control.ConflictError{CurrentRevision: f.revision}
+	}
+	before := f.settings
+	err = f.editSettings(p.SettingsPatch)
+	if err == nil {
+		err = f.editGuide(p.GuidePatch)
+	}
+	if err != nil {
+		f.settings = before
+		return control.AllSettings{}, err
+	}
+	f.revision++
+	return f.allSettings(), nil
 }
 
 // ShowWindow publishes a show event when a desktop is attached.

@@ -112,27 +112,35 @@ func (f *Fake) EditGuide(ctx context.Context, patch control.GuidePatch) (control
 	if err != nil {
 		return control.Guide{}, err
 	}
+	if err := f.editGuide(patch); err != nil {
+		return control.Guide{}, err
+	}
+	f.revision++
+	return f.guide(), nil
+}
+
+func (f *Fake) editGuide(patch control.GuidePatch) (err error) {
 	next := f.policy
 	if patch.ModelLockout != nil {
 		if next.lockout, err = settings.PatchLockout(next.lockout, patch.ModelLockout); err != nil {
-			return control.Guide{}, invalid(err)
+			return invalid(err)
 		}
 	}
 	if patch.ProviderErrorRules != nil {
 		if next.rules, err = settings.ParseErrorRules(patch.ProviderErrorRules); err != nil {
-			return control.Guide{}, invalid(err)
+			return invalid(err)
 		}
 	}
 	if patch.ProviderErrorDefaults != nil {
 		if next.defaults, err = settings.ParseErrorDefaults(patch.ProviderErrorDefaults); err != nil {
-			return control.Guide{}, invalid(err)
+			return invalid(err)
 		}
 	}
 	if patch.SessionAffinityTTLMs != nil {
 		if next.affinity, err = settings.ParseAffinityTTL(float64(*patch.SessionAffinityTTLMs)); err != nil {
-			return control.Guide{}, invalid(err)
+			return invalid(err)
 		}
 	}
 	f.policy = next
-	return f.guide(), nil
+	return nil
 }
