@@ -97,6 +97,9 @@ func builtin(name string) Facts {
 	}
 	free := strings.HasSuffix(name, ":free") || strings.HasSuffix(name, "-free")
 	name = strings.TrimSuffix(strings.TrimSuffix(name, ":free"), "-free")
+	if strings.HasPrefix(name, "claude-") { // resellers write 4.5 for 4-5
+		name = strings.ReplaceAll(name, ".", "-")
+	}
 	i := slices.IndexFunc(factRows, func(r factRow) bool { ok, err := path.Match(r.pattern, name); return ok && err == nil })
 	if i < 0 {
 		if free {
