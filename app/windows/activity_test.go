@@ -66,7 +66,7 @@ func TestOlderRequestsAreAskedForOnce(t *testing.T) {
 
 func TestSettingsAreStoredAtOnce(t *testing.T) {
 	b := newBench(t, "busy", pageSettings)
-	p := pageOf[*settings](b)
+	p := pageOf[*settings](b).general
 	test.Tap(p.notify)
 	if b.fake.settings.Notifications {
 		t.Error("notifications are still on")
@@ -92,7 +92,7 @@ func TestSettingsAreStoredAtOnce(t *testing.T) {
 
 func TestTypingIsNotOverwrittenByTheStoredValue(t *testing.T) {
 	b := newBench(t, "busy", pageSettings)
-	p := pageOf[*settings](b)
+	p := pageOf[*settings](b).general
 	p.limit.entry.SetText("77")
 	b.redraw()
 	if p.limit.entry.Text != "77" || !p.limit.save.Visible() {
@@ -103,7 +103,7 @@ func TestTypingIsNotOverwrittenByTheStoredValue(t *testing.T) {
 func TestLanguageChangesTheWholeWindow(t *testing.T) {
 	b := newBench(t, "busy", pageSettings)
 	t.Cleanup(func() { b.useLanguage("en") })
-	pageOf[*settings](b).language.SetSelected("Español")
+	pageOf[*settings](b).general.language.SetSelected("Español")
 	if b.fake.settings.Language != "es" || b.current.key() != pageSettings {
 		t.Error(b.fake.settings.Language, b.current.key())
 	}

@@ -48,6 +48,8 @@ func newFake(state string, now time.Time) *fake {
 	}
 	f.snap.Connections, f.snap.Breakers = busyConnections(now), busyBreakers(now)
 	f.rows = busyRows(now)
+	f.policy.env = object(`{"providerBreaker":{"apikey":{"resetTimeoutMs":45000}}}`)
+	f.policy.stored = object(`{"connectionCooldown":{"apikey":{"baseCooldownMs":2500}}}`)
 	switch state {
 	case "well", "nothing", "paused":
 		f.calm(state, now)

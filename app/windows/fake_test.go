@@ -19,6 +19,7 @@ type fake struct {
 	rows           []control.Activity
 	settings       control.Settings
 	demo           control.Demo
+	policy         policyState
 	refuse         error // returned by the next change
 	result         control.TestResult
 	calls          []string

@@ -3,168 +3,92 @@
 package windows
 
 import (
-	"context"
 	"slices"
-	"strconv"
-	"strings"
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/container"
 
 	"breakwater/app/windows/view"
-	"breakwater/proxy/control"
 )
 
 // The sections of the settings, as deep links name them.
-const sectionResilience = "resilience"
-
-// settings is the page of the product's own settings. Switches act at once;
-// what is typed has a Save of its own.
-type settings struct {
-	u *ui
-
-	theme    *segments
-	language *choice
-	notify   *keyToggle
-	profiles *keyToggle
-	require  *keyToggle
-	limit    *savedField
-	origins  *savedField
-	endpoint *copyLine
-	version  *text
-	data     *copyLine
-	dataRow  fyne.CanvasObject
-}
-
-var (
-	themes        = []string{"system", "light", "dark"}
-	languages     = []string{"", "en", "es"}
-	languageNames = func() []string { return []string{view.T("System"), "English", "Español"} }
+const (
+	sectionGeneral    = "general"
+	sectionResilience = "resilience"
 )
 
-func newSettings(u *ui) *settings { return &settings{u: u} }
+var settingSections = []string{sectionGeneral, sectionResilience}
 
-func (p *settings) key() string               { return pageSettings }
-func (p *settings) title() string             { return view.T("Settings") }
-func (p *settings) icon() string              { return "settings" }
-func (p *settings) action() fyne.CanvasObject { return nil }
-func (p *settings) open(string)               {}
+// settings is the page of the settings, a section at a time.
+type settings struct {
+	u          *ui
+	section    string
+	parts      *segments
+	general    *generalSettings
+	resilience *resilienceSettings
+	boxes      map[string]fyne.CanvasObject
+}
+
+func newSettings(u *ui) *settings {
+	return &settings{u: u, section: sectionGeneral, general: newGeneralSettings(u), resilience: newResilienceSettings(u)}
+}
+
+func (p *settings) key() string   { return pageSettings }
+func (p *settings) title() string { return view.T("Settings") }
+func (p *settings) icon() string  { return "settings" }
+
+func (p *settings) action() fyne.CanvasObject {
+	p.parts = newSegments([]string{view.T("General"), view.T("Resilience")}, slices.Index(settingSections, p.section), func(at int) {
+		p.open(settingSections[at])
+	})
+	p.reload()
+	return p.parts
+}
+
+// open shows a section.
+func (p *settings) open(section string) {
+	at := slices.Index(settingSections, section)
+	if at < 0 || section == p.section {
+		return
+	}
+	p.section = section
+	p.parts.set(at)
+	p.reload()
+	p.u.redraw()
+}
+
+// reload asks for what is in force: others may have changed it.
+func (p *settings) reload() {
+	if p.section != sectionGeneral {
+		p.resilience.load()
+	}
+}
 
 func (p *settings) head() heading {
-	return heading{title: p.title(), line: view.T("Changes take effect at once.")}
+	line := view.T("Changes take effect at once.")
+	if p.section == sectionResilience {
+		line = view.T("What holds for failures. It takes effect when you save it, without a restart.")
+	}
+	return heading{title: p.title(), line: line}
 }
 
 func (p *settings) build() fyne.CanvasObject {
-	edit := p.edit
-	p.theme = newSegments([]string{view.T("System"), view.T("Light"), view.T("Dark")}, 0, func(at int) {
-		edit(control.SettingsPatch{Theme: &themes[at]}, nil)
-	})
-	p.language = newChoice(languageNames(), func(word string) {
-		if at := slices.Index(languageNames(), word); at >= 0 {
-			edit(control.SettingsPatch{Language: &languages[at]}, nil)
-		}
-	})
-	p.notify = newToggle(func(on bool) { edit(control.SettingsPatch{Notifications: &on}, nil) })
-	p.profiles = newToggle(func(on bool) { edit(control.SettingsPatch{ClientProfile: &on}, nil) })
-	p.require = newToggle(func(on bool) { edit(control.SettingsPatch{RequireAPIKey: &on}, nil) })
-	p.limit = newSavedField(p.saveLimit)
-	p.origins = newSavedField(p.saveOrigins)
-	p.origins.entry.SetPlaceHolder(view.T("none"))
-	p.endpoint, p.data = newCopyLine(p.u, view.T("Copy the address")), newCopyLine(p.u, view.T("Copy the path"))
-	p.version = newText("", view.RoleText)
-	p.dataRow = settingLine(view.T("Data folder"), view.T("Connections, settings and activity. Keys are in the system's keychain."), p.data.box)
-	return scrolled(
-		card(view.T("Appearance"), nil, container.New(stack{12},
-			settingLine(view.T("Theme"), "", rightAligned(p.theme)),
-			settingLine(view.T("Language"), "", rightAligned(container.New(sized{width: 160}, p.language.boxed()))))),
-		card(view.T("Notifications and clients"), nil, container.New(stack{12},
-			switchLine(p.notify, view.T("Desktop notifications"), view.T("When a breaker opens or closes, a connection needs you, or nothing is left to serve. At most one per provider and minute.")),
-			switchLine(p.profiles, view.T("Answer each client in its own way"), view.T("Claude Code, Codex and others each get the status and the wait that they honour. Off, all get the same.")))),
-		card(view.T("Access"), nil, container.New(stack{12},
-			switchLine(p.require, view.T("Require an API key"), view.T("Programs on this machine must send a key of Breakwater. Without it, every local program may use your connections.")),
-			settingLine(view.T("Allowed web origins"), view.T("Exact origins of local web pages that may call the API, such as http://localhost:5173. Separated by commas."), p.origins.box))),
-		card(view.T("Activity"), nil, settingLine(view.T("Requests kept"), view.T("Older ones are dropped. Prompts and answers are never kept."), p.limit.box)),
-		card(view.T("About"), nil, container.New(stack{12},
-			settingLine(view.T("Version"), "", rightAligned(p.version)),
-			settingLine(view.T("Endpoint"), view.T("For programs on this machine only."), p.endpoint.box),
-			p.dataRow)),
-	)
+	p.boxes = map[string]fyne.CanvasObject{sectionGeneral: p.general.build(), sectionResilience: p.resilience.build()}
+	all := container.NewStack()
+	for _, s := range settingSections {
+		all.Add(p.boxes[s])
+	}
+	return all
 }
 
 func (p *settings) apply() {
-	s := p.u.settings
-	p.theme.set(max(0, slices.Index(themes, s.Theme)))
-	p.language.show(languageNames()[max(0, slices.Index(languages, s.Language))])
-	p.notify.set(s.Notifications)
-	p.profiles.set(s.ClientProfile)
-	p.require.set(s.RequireAPIKey)
-	p.limit.show(strconv.Itoa(s.ActivityLimit))
-	p.origins.show(strings.Join(s.AllowedOrigins, ", "))
-	p.endpoint.set(p.u.snap.Endpoint)
-	p.version.set(p.u.snap.Version)
-	p.data.set(p.u.options.DataDir)
-	show(p.dataRow, p.u.options.DataDir != "")
-}
-
-// edit stores a change; when it is refused the page shows what is stored.
-func (p *settings) edit(patch control.SettingsPatch, at *savedField) {
-	call(p.u, func(ctx context.Context) (control.Settings, error) { return p.u.facade.EditSettings(ctx, patch) },
-		func(s control.Settings) {
-			if at != nil {
-				at.saved()
-			}
-			p.u.useSettings(s)
-		},
-		func(err error) {
-			if at != nil {
-				at.wrong(fieldMessage(err))
-				return
-			}
-			p.u.frame.say(problem(err))
-			p.u.redraw()
-		})
-}
-
-func (p *settings) saveLimit(s string) {
-	n, err := strconv.Atoi(strings.TrimSpace(s))
-	if err != nil || n < 1 {
-		p.limit.wrong(view.T("A whole number, 1 or more."))
-		return
+	for s, o := range p.boxes {
+		show(o, s == p.section)
 	}
-	p.edit(control.SettingsPatch{ActivityLimit: &n}, p.limit)
-}
-
-func (p *settings) saveOrigins(s string) {
-	list := view.Words(s)
-	if list == nil {
-		list = []string{}
+	switch p.section {
+	case sectionResilience:
+		p.resilience.apply()
+	default:
+		p.general.apply()
 	}
-	p.edit(control.SettingsPatch{AllowedOrigins: &list}, p.origins)
-}
-
-// settingLine is a name with its explanation at the left and a control at the
-// right.
-func settingLine(name, note string, o fyne.CanvasObject) fyne.CanvasObject {
-	words := container.New(stack{2}, newText(name, view.RoleText).wrapped())
-	if note != "" {
-		words.Add(newCaption(note).wrapped())
-	}
-	return container.New(settingLayout{}, words, o)
-}
-
-// settingLayout gives the control half of the width.
-type settingLayout struct{}
-
-func (settingLayout) Layout(objects []fyne.CanvasObject, size fyne.Size) {
-	left := size.Width*0.46 - gap
-	objects[0].Resize(fyne.NewSize(left, size.Height))
-	h := objects[0].MinSize().Height
-	objects[0].Resize(fyne.NewSize(left, h))
-	objects[0].Move(fyne.NewPos(0, max(0, (min(size.Height, objects[1].MinSize().Height)-h)/2)))
-	objects[1].Move(fyne.NewPos(size.Width*0.46+gap, 0))
-	objects[1].Resize(fyne.NewSize(size.Width*0.54-gap, objects[1].MinSize().Height))
-}
-
-func (settingLayout) MinSize(objects []fyne.CanvasObject) fyne.Size {
-	return fyne.NewSize(400, max(objects[0].MinSize().Height, objects[1].MinSize().Height))
 }

@@ -72,7 +72,9 @@ func Run(ctx context.Context, o Options) (err error) {
 		}
 	}()
 	u.begin()
-	u.win.Show()
+	// From within the loop: there, a window that gets no OpenGL ends the
+	// process; before it, Fyne would go on for ever without a window.
+	a.Lifecycle().SetOnStarted(u.win.Show)
 	a.Run()
 	return nil
 }

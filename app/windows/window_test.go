@@ -218,7 +218,7 @@ func TestPauseAndResume(t *testing.T) {
 
 func TestThemeFollowsTheSettingAndNotTheSystem(t *testing.T) {
 	b := newBench(t, "busy", pageSettings)
-	pageOf[*settings](b).theme.choose(2)
+	pageOf[*settings](b).general.theme.choose(2)
 	if b.settings.Theme != "dark" {
 		t.Fatal(b.settings.Theme)
 	}
