@@ -57,7 +57,7 @@ func record(id string) control.ConnectionRecord {
 	return control.ConnectionRecord{
 		ID: id, Provider: "anthropic", Name: "Work " + id, Credential: "apikey", BaseURL: "http://127.0.0.1:9/v1",
 		Dialects: []string{"anthropic"}, DefaultModel: "claude-opus-5", Models: []string{"claude-*"}, Priority: 3,
-		Active: true, DisableCooling: true, LowPriorityMode: true, AutoLimitReset: true,
+		Active: true, DisableCooling: true, LowPriorityMode: true, AutoLimitReset: true, RateLimitProtection: true,
 		CreatedAt: t0.Add(-time.Hour), UpdatedAt: t0, LastUsedAt: t0.Add(-time.Minute),
 		State: resilience.ConnectionState{ID: id, TestStatus: "active"},
 	}

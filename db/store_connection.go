@@ -31,7 +31,7 @@ type extras struct {
 
 // configColumns are what SaveConnection replaces: everything but the state.
 var configColumns = []string{
-	"provider", "auth_type", "name", "priority", "is_active", "default_model",
+	"provider", "auth_type", "name", "priority", "is_active", "rate_limit_protection", "default_model",
 	"provider_specific_data", "last_used_at", "updated_at",
 }
 
@@ -157,7 +157,8 @@ func newConnectionRow(r control.ConnectionRecord) connectionRow {
 	return connectionRow{
 		ID: r.ID, Provider: r.Provider, AuthType: authType(r.Credential), Name: r.Name,
 		Priority: r.Priority, IsActive: r.Active, TestStatus: statusActive, DefaultModel: r.DefaultModel,
-		LastUsedAt: millis{r.LastUsedAt}, CreatedAt: millis{r.CreatedAt}, UpdatedAt: millis{r.UpdatedAt},
+		RateLimitProtection: r.RateLimitProtection,
+		LastUsedAt:          millis{r.LastUsedAt}, CreatedAt: millis{r.CreatedAt}, UpdatedAt: millis{r.UpdatedAt},
 	}
 }
 
@@ -205,7 +206,7 @@ func (row connectionRow) record() (control.ConnectionRecord, error) {
 		ID: row.ID, Provider: row.Provider, Name: row.Name, Credential: x.Credential, BaseURL: x.BaseURL,
 		Dialects: x.Dialects, DefaultModel: row.DefaultModel, Models: x.Models, Priority: row.Priority,
 		Active: row.IsActive, DisableCooling: x.DisableCooling,
-		LowPriorityMode: x.LowPriorityMode, AutoLimitReset: x.AutoLimitReset,
+		LowPriorityMode: x.LowPriorityMode, AutoLimitReset: x.AutoLimitReset, RateLimitProtection: row.RateLimitProtection,
 		CreatedAt: row.CreatedAt.Time, UpdatedAt: row.UpdatedAt.Time, LastUsedAt: row.LastUsedAt.Time,
 		State: resilience.ConnectionState{
 			ID: row.ID, RateLimitedUntil: row.RateLimitedUntil.Time, TestStatus: row.TestStatus,

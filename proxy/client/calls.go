@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"reflect"
 	"strconv"
+	"time"
 
 	"breakwater/proxy/control"
 )
@@ -129,6 +130,29 @@ func (c *Client) Activity(ctx context.Context, q control.ActivityQuery) ([]contr
 		Activity []control.Activity `json:"activity"`
 	}](ctx, c, "/api/activity?"+v.Encode())
 	return out.Activity, err
+}
+
+// Usage sums up the activity that is still kept.
+func (c *Client) Usage(ctx context.Context, q control.UsageQuery) ([]control.UsageRow, error) {
+	v := url.Values{}
+	for name, t := range map[string]time.Time{"since": q.Since, "until": q.Until} {
+		if !t.IsZero() {
+			v.Set(name, t.UTC().Format(time.RFC3339Nano))
+		}
+	}
+	out, err := get[struct {
+		Rows []control.UsageRow `json:"rows"`
+	}](ctx, c, "/api/usage?"+v.Encode())
+	return out.Rows, err
+}
+
+// SetRateLimitProtection puts a connection's requests under the request queue,
+// or takes the wish back.
+func (c *Client) SetRateLimitProtection(ctx context.Context, id string, on bool) error {
+	if id == "" {
+		return control.ErrNotFound
+	}
+	return c.post(ctx, "/api/rate-limits", map[string]any{"connectionId": id, "enabled": on})
 }
 
 // Settings returns the stored settings.

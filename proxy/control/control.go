@@ -54,6 +54,12 @@ type Facade interface {
 	// Activity returns the newest requests first.
 	Activity(ctx context.Context, q ActivityQuery) ([]Activity, error)
 
+	// Usage sums up the activity that is still kept.
+	Usage(ctx context.Context, q UsageQuery) ([]UsageRow, error)
+	// SetRateLimitProtection puts a connection's requests under the request
+	// queue, or takes the wish back.
+	SetRateLimitProtection(ctx context.Context, id string, on bool) error
+
 	// Keys returns the API keys, masked.
 	Keys(ctx context.Context) ([]APIKey, error)
 	// AddKey makes an API key; the answer is the only one that holds it whole.

@@ -42,7 +42,7 @@ func (s *Service) view(r *Route) Connection {
 		Dialects: r.Dialects(), BaseURL: r.baseURL(), CustomBaseURL: rec.BaseURL != "",
 		DefaultModel: rec.DefaultModel, Models: rec.Models, Priority: rec.Priority, Active: rec.Active,
 		DisableCooling: rec.DisableCooling, Claude: isClaude(r.Provider),
-		LowPriorityMode: rec.LowPriorityMode, AutoLimitReset: rec.AutoLimitReset,
+		LowPriorityMode: rec.LowPriorityMode, AutoLimitReset: rec.AutoLimitReset, RateLimitProtection: rec.RateLimitProtection,
 		State: State(st.State), Until: s.Real(st.Until),
 		TestStatus: st.TestStatus, RateLimitedUntil: s.Real(st.RateLimitedUntil), BackoffLevel: st.BackoffLevel,
 		Reason: string(st.Reason), Source: st.LastErrorSource, RawHint: st.RawHint,

@@ -23,9 +23,12 @@ type ConnectionRecord struct {
 	// LowPriorityMode and AutoLimitReset are Claude's two switches.
 	LowPriorityMode bool
 	AutoLimitReset  bool
-	CreatedAt       time.Time
-	UpdatedAt       time.Time
-	LastUsedAt      time.Time
+	// RateLimitProtection is the user's wish to have the requests queued.
+	RateLimitProtection bool
+
+	CreatedAt  time.Time
+	UpdatedAt  time.Time
+	LastUsedAt time.Time
 	// State is the connection's resilience state at the last write.
 	State resilience.ConnectionState
 }
@@ -55,6 +58,8 @@ type Store interface {
 	// never waited for.
 	AppendActivity(Activity)
 	Activity(ctx context.Context, q ActivityQuery) ([]Activity, error)
+	// Usage sums up the kept rows by connection and model.
+	Usage(ctx context.Context, q UsageQuery) ([]UsageRow, error)
 	// MaxActivityID returns the newest row's id, 0 in an empty log.
 	MaxActivityID(ctx context.Context) (int64, error)
 	// SetActivityLimit sets how many rows are kept.

@@ -86,6 +86,10 @@ type Connection struct {
 	LowPriorityMode bool `json:"lowPriorityMode"`
 	AutoLimitReset  bool `json:"autoLimitReset"`
 
+	// RateLimitProtection is the user's wish to have the requests queued; only
+	// POST /api/rate-limits changes it.
+	RateLimitProtection bool `json:"rateLimitProtection"`
+
 	State            State      `json:"state"`
 	Until            *time.Time `json:"until,omitempty"` // when State ends by itself
 	TestStatus       string     `json:"testStatus"`

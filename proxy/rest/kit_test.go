@@ -62,7 +62,10 @@ func newBench(t *testing.T) *bench {
 
 func newBenchWith(t *testing.T, key func(...string) error) *bench {
 	t.Helper()
-	b := &bench{fake: facadetest.New(), logs: &logBuffer{}, now: t0, http: &http.Client{Transport: &http.Transport{}}}
+	b := &bench{fake: facadetest.New(), logs: &logBuffer{}, now: t0, http: &http.Client{
+		Transport:     &http.Transport{},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}
 	srv := httptest.NewServer(New(Options{
 		Facade: b.fake,
 		Events: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "stream") }),

@@ -40,7 +40,7 @@ func TestRouteShapes(t *testing.T) {
 		{name: "put", method: "PUT", path: "/api/providers/a", body: `{"name":"New"}`, before: two, status: 200, want: []string{`"name":"New"`, `"provider":"anthropic"`, `"isActive":true`}},
 		{name: "patch", method: "PATCH", path: "/api/providers/a", body: `{"isActive":false,"providerSpecificData":{"lowPriorityMode":true}}`, before: two, status: 200, want: []string{`"name":"Work"`, `"isActive":false`, `"lowPriorityMode":true`}},
 		{name: "a switch can be set back", method: "PATCH", path: "/api/providers/a", body: `{"providerSpecificData":{"disableCooling":false}}`, before: two, status: 200, calls: []string{"EditConnection"}},
-		{name: "case 60 rateLimitProtection is ignored", method: "PUT", path: "/api/providers/a", body: `{"name":"New","rateLimitProtection":true}`, before: two, status: 200, want: []string{`"name":"New"`}, not: []string{"rateLimitProtection"}},
+		{name: "case 60 rateLimitProtection is ignored", method: "PUT", path: "/api/providers/a", body: `{"name":"New","rateLimitProtection":true}`, before: two, status: 200, want: []string{`"name":"New"`}, not: []string{`"rateLimitProtection":true`}},
 		{name: "case 60 and is no field to update", method: "PATCH", path: "/api/providers/a", body: `{"rateLimitProtection":false}`, before: two, status: 400, want: []string{"No valid fields to update"}},
 		{name: "edit one that is not there", method: "PATCH", path: "/api/providers/x", body: `{"name":"New"}`, before: two, status: 404, calls: []string{"EditConnection"}},
 		{name: "delete", method: "DELETE", path: "/api/providers/a", before: two, status: 200, want: []string{`{"message":"Connection deleted"}`}, calls: []string{"DeleteConnection"}},
@@ -58,6 +58,15 @@ func TestRouteShapes(t *testing.T) {
 		{name: "activity of a connection", method: "GET", path: "/api/activity?connectionId=b", before: rows, status: 200, want: []string{`"id":2,`}, not: []string{`"id":3,`, `"id":1,`}},
 		{name: "activity that failed", method: "GET", path: "/api/activity?failedOnly=true", before: rows, status: 200, want: []string{`"id":1,`}, not: []string{`"id":3,`, `"id":2,`}},
 		{name: "no activity", method: "GET", path: "/api/activity", status: 200, want: []string{`{"activity":[]}`}},
+		{name: "usage", method: "GET", path: "/api/usage?since=2030-01-02T00:00:00Z", before: spent, status: 200, want: []string{`{"since":"2030-01-02T00:00:00Z","until":null,"total":{"requests":2,"failed":0,"inputTokens":30,"outputTokens":3`, `"connectionName":"Work","model":"m"`}, not: []string{`"model":"old"`}},
+		{name: "no usage", method: "GET", path: "/api/usage", status: 200, want: []string{`"since":null`, `"rows":[]`}},
+		{name: "usage since nonsense", method: "GET", path: "/api/usage?since=yesterday&until=5", status: 400, want: []string{`"field":"since"`, `"field":"until"`}},
+		{name: "rate limits", method: "GET", path: "/api/rate-limits", before: limited, status: 200, want: []string{`{"connections":[{"connectionId":"a","provider":"anthropic","name":"Work","rateLimitProtection":false,"enabled":true,"active":true,"queued":0,"running":2,"executing":2}`, `"connectionId":"b","provider":"custom","name":"Spare","rateLimitProtection":true,"enabled":true,"active":false`, `"overview":{"anthropic":{"a":{"queued":0,"running":2,"executing":2}},"custom":{"b":{`, `"lockouts":[{"provider":"anthropic"`, `"cacheStats":{}`}},
+		{name: "rate limits without the automatism", method: "GET", path: "/api/rate-limits", before: unlimited, status: 200, want: []string{`"rateLimitProtection":false,"enabled":false,"active":false`}},
+		{name: "protect", method: "POST", path: "/api/rate-limits", body: `{"connectionId":"a","enabled":true}`, before: two, status: 200, want: []string{`{"connectionId":"a","enabled":true,"success":true}`}, calls: []string{"SetRateLimitProtection"}},
+		{name: "protect nobody", method: "POST", path: "/api/rate-limits", body: `{"connectionId":"x","enabled":true}`, status: 404, calls: []string{"SetRateLimitProtection"}},
+		{name: "protect without saying what", method: "POST", path: "/api/rate-limits", body: `{}`, status: 400, want: []string{`"field":"connectionId"`, `"field":"enabled"`}},
+		{name: "the other spelling", method: "POST", path: "/api/rate-limit", body: `{"connectionId":"a","enabled":true}`, status: 308, head: map[string]string{"Location": "/api/rate-limits"}, calls: []string{}},
 		{name: "settings", method: "GET", path: "/api/settings", status: 200, want: []string{`{"notifications":true,"theme":"system","language":"","requireApiKey":false,"clientProfiles":true,"allowedOrigins":[],"activityLimit":10000,"modelLockout":{`, `"providerErrorRules":{}`, `"sessionAffinityTtlMs":0`}},
 		{name: "edit settings", method: "PATCH", path: "/api/settings", body: `{"theme":"dark","notifications":false}`, status: 200, want: []string{`"theme":"dark"`, `"notifications":false`, `"activityLimit":10000`}},
 		{name: "edit the guide's settings", method: "PATCH", path: "/api/settings", body: `{"modelLockout":{"enabled":true},"sessionAffinityTtlMs":60000,"theme":"dark"}`, status: 200, want: []string{`"theme":"dark"`, `"enabled":true`, `"sessionAffinityTtlMs":60000`}},
@@ -100,6 +109,33 @@ func rows(f *facadetest.Fake) {
 	f.AddActivity(control.Activity{ID: 1, Result: "failed", Trace: tried("a")})
 	f.AddActivity(control.Activity{ID: 2, Result: "answered", Trace: tried("b")})
 	f.AddActivity(control.Activity{ID: 3, Result: "answered", Trace: tried("a")})
+}
+
+func spent(f *facadetest.Fake) {
+	for i, model := range []string{"old", "m", "m"} {
+		f.AddActivity(control.Activity{
+			ID: int64(i), At: t0.Add(time.Duration(min(i, 1)-1) * 24 * time.Hour), ConnectionID: "a", ConnectionName: "Work",
+			Provider: "anthropic", Model: model, Usage: control.Usage{InputTokens: int64(10 * i), OutputTokens: int64(i)},
+		})
+	}
+}
+
+// limited has a connection that the queue takes by itself and one that the
+// user put under it.
+func limited(f *facadetest.Fake) {
+	two(f)
+	f.Change(func(s *control.Snapshot) {
+		s.Connections[0].Lockouts = []control.Lockout{{Model: "m", Until: t0.Add(time.Minute)}}
+		s.Connections[0].AuthType, s.Connections[0].InFlight = "apikey", 2
+		s.Connections[1].AuthType, s.Connections[1].Active, s.Connections[1].RateLimitProtection = "oauth", false, true
+	})
+}
+
+func unlimited(f *facadetest.Fake) {
+	limited(f)
+	if _, err := f.EditResilience(noContext, []byte(`{"requestQueue":{"autoEnableApiKeyProviders":false}}`)); err != nil {
+		panic(err)
+	}
 }
 
 func TestHeadHasNoBody(t *testing.T) {

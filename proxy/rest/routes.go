@@ -112,6 +112,27 @@ var routes = []Route{
 		About: "finished requests, newest first; before, limit, connectionId, failedOnly",
 	},
 	{
+		Method: "GET", Path: "/api/usage", handler: (*api).usage,
+		About: "requests and tokens by connection and model, from the activity that is kept; since, until",
+	},
+	{
+		Method: "GET", Path: "/api/rate-limits", handler: (*api).listLimits,
+		About: "which connections are under the request queue, and what waits",
+	},
+	{
+		Method: "POST", Path: "/api/rate-limits", handler: (*api).setLimit,
+		About: "put a connection under the request queue, or take the wish back",
+	},
+	{
+		Method: "GET", Path: "/api/rate-limit", raw: (*api).limitMoved,
+		About: "moved to /api/rate-limits",
+	},
+	{
+		Method: "POST", Path: "/api/rate-limit", raw: (*api).limitMoved,
+		About: "moved to /api/rate-limits",
+	},
+
+	{
 		Method: "GET", Path: "/api/settings", handler: (*api).getSettings,
 		About: "the product's settings",
 	},

@@ -103,7 +103,12 @@ func (a *api) listLockouts(r *http.Request) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	now, items := a.now(), []lockoutRow{}
+	return http.StatusOK, map[string]any{"items": lockoutsOf(snap, a.now())}, nil
+}
+
+// lockoutsOf lists the locked models, the longest first.
+func lockoutsOf(snap control.Snapshot, now time.Time) []lockoutRow {
+	items := []lockoutRow{}
 	for _, c := range snap.Connections {
 		for _, l := range c.Lockouts {
 			items = append(items, lockoutRow{
@@ -113,7 +118,7 @@ func (a *api) listLockouts(r *http.Request) (int, any, error) {
 		}
 	}
 	slices.SortStableFunc(items, func(x, y lockoutRow) int { return cmp.Compare(y.RemainingMs, x.RemainingMs) })
-	return http.StatusOK, map[string]any{"items": items}, nil
+	return items
 }
 
 func (a *api) clearLockouts(r *http.Request) (int, any, error) {

@@ -42,6 +42,9 @@ func empty(t *testing.T, f control.Facade) {
 	if err != nil || len(rows) != 0 {
 		t.Errorf("Activity = %v, %v", rows, err)
 	}
+	if rows, err := f.Usage(t.Context(), control.UsageQuery{Since: time.Unix(1, 0)}); err != nil || rows == nil || len(rows) != 0 {
+		t.Errorf("Usage = %v, %v", rows, err)
+	}
 	if _, err := f.ResetBreakers(t.Context()); err != nil {
 		t.Errorf("ResetBreakers: %v", err)
 	}
@@ -93,6 +96,15 @@ func connections(t *testing.T, f control.Facade) {
 	same, err := f.EditConnection(ctx, b.ID, control.ConnectionPatch{})
 	if err != nil || same.Name != "Bee" {
 		t.Errorf("a patch of nothing gives %+v, %v", same, err)
+	}
+	for _, on := range []bool{true, false} {
+		if err := f.SetRateLimitProtection(ctx, b.ID, on); err != nil {
+			t.Fatal(err)
+		}
+		read, err := f.EditConnection(ctx, b.ID, control.ConnectionPatch{Name: new("Bee")})
+		if err != nil || read.RateLimitProtection != on {
+			t.Errorf("rateLimitProtection is %v, %v; want %v", read.RateLimitProtection, err, on)
+		}
 	}
 	if err := f.ClearCooldown(ctx, a.ID); err != nil {
 		t.Errorf("ClearCooldown: %v", err)
@@ -156,6 +168,7 @@ func unknown(t *testing.T, f control.Facade) {
 		_, test := f.TestConnection(ctx, id)
 		for call, err := range map[string]error{
 			"edit": edit, "test": test, "delete": f.DeleteConnection(ctx, id), "clear": f.ClearCooldown(ctx, id),
+			"protect": f.SetRateLimitProtection(ctx, id, true),
 		} {
 			if !errors.Is(err, control.ErrNotFound) {
 				t.Errorf("%s %q: %v, want ErrNotFound", call, id, err)

@@ -47,6 +47,35 @@ func (f *Fake) Activity(ctx context.Context, q control.ActivityQuery) ([]control
 	return out, nil
 }
 
+// Usage sums up the rows by connection and model.
+func (f *Fake) Usage(ctx context.Context, q control.UsageQuery) ([]control.UsageRow, error) {
+	err := f.enter(ctx, "Usage")
+	defer f.mu.Unlock()
+	out := []control.UsageRow{}
+	for _, a := range f.activity {
+		if a.At.Before(q.Since) || !q.Until.IsZero() && !a.At.Before(q.Until) {
+			continue
+		}
+		sum := control.UsageSum{Requests: 1, InputTokens: a.InputTokens, OutputTokens: a.OutputTokens}
+		i := slices.IndexFunc(out, func(r control.UsageRow) bool { return r.ConnectionID == a.ConnectionID && r.Model == a.Model })
+		if i < 0 {
+			i = len(out)
+			out = append(out, control.UsageRow{Provider: a.Provider, ConnectionID: a.ConnectionID, ConnectionName: a.ConnectionName, Model: a.Model})
+		}
+		out[i].Add(sum)
+	}
+	return out, err
+}
+
+// SetRateLimitProtection keeps the wish.
+func (f *Fake) SetRateLimitProtection(ctx context.Context, id string, on bool) error {
+	_, err := f.edit(ctx, "SetRateLimitProtection", id, func(c *control.Connection) error {
+		c.RateLimitProtection = on
+		return nil
+	})
+	return err
+}
+
 // Settings returns the settings.
 func (f *Fake) Settings(ctx context.Context) (control.Settings, error) {
 	err := f.enter(ctx, "Settings")
