@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"os"
 	"os/exec"
+	"strings"
 	"sync"
 	"time"
 
@@ -87,14 +88,18 @@ func (w *window) wait(cmd *exec.Cmd, ended chan<- struct{}, last *tail) {
 		return
 	}
 	w.log.Warn("the window process failed", "error", err, "output", last.String())
-	w.say(failure(reason(err)))
+	w.say(failure(reason(err, last.String())))
 }
 
+// noWindow is what the window toolkit writes before it ends the process with
+// code 1 because it cannot make a window.
+const noWindow = "window creation error"
+
 // reason puts the end of the window process into words.
-func reason(err error) string {
+func reason(err error, output string) string {
 	exit, ok := errors.AsType[*exec.ExitError](err)
 	switch {
-	case ok && exit.ExitCode() == NoDisplayCode:
+	case ok && (exit.ExitCode() == NoDisplayCode || exit.ExitCode() == 1 && strings.Contains(output, noWindow)):
 		return i18n.T("This display offers no OpenGL, which the window needs. The proxy and the tray keep running.")
 	case ok && exit.ExitCode() < 0:
 		return i18n.T("The window was ended from outside. The proxy keeps running; open the window again from the tray.")
