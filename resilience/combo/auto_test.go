@@ -2,7 +2,6 @@ package combo
 
 import (
 	"math"
-
 	"strings"
 	"testing"
 	"time"
@@ -98,7 +97,7 @@ func TestFactors(t *testing.T) {
 		for i := range l {
 			l[i] = tgt("x")
 		}
-		l[0].Live.Quality, l[0].Live.CacheAffinity = number(math.NaN()), number(5.0)
+		l[0].Live.Quality, l[0].Live.CacheAffinity = new(math.NaN()), new(5.0)
 		l[0].Live.Facts.Price = price(-100, -100)
 		l[1].Live.Facts.Price = price(3, 3)
 		for _, f := range factorsFor(l, Hints{}) {
@@ -292,7 +291,7 @@ func TestAuto(t *testing.T) {
 		in.Config.Auto.Weights = map[string]float64{"quality": 1}
 		in.Config.Auto.ExplorationRate = 0
 		for i, q := range []float64{.50, .49, .46, .45, .44} {
-			in.Targets[i].Live.Quality = number(q)
+			in.Targets[i].Live.Quality = new(q)
 		}
 		n := map[string]int{}
 		for range 1000 {
@@ -301,7 +300,7 @@ func TestAuto(t *testing.T) {
 		if n["a"] < 150 || n["a"] > 250 || n["b"] < 250 || n["b"] > 350 || n["c"]+n["d"]+n["e"] < 450 {
 			t.Error(n)
 		}
-		in.Targets[0].Live.Quality = number(.9) // clearly the best
+		in.Targets[0].Live.Quality = new(.9) // clearly the best
 		for range 20 {
 			if got := order(t, Auto, in); got[0].Key != "a" {
 				t.Fatal(keys(got))
@@ -323,13 +322,13 @@ func TestHealing(t *testing.T) {
 		in.Config.Auto.ExplorationRate = 0
 		in.Config.Auto.Weights = map[string]float64{"quality": 1}
 		for i := range in.Targets {
-			in.Targets[i].Live.Quality = number(.5)
+			in.Targets[i].Live.Quality = new(.5)
 		}
 		return in
 	}
 	t.Run("a low score is left out for five minutes, then twice as long", func(t *testing.T) {
 		in := bad()
-		in.Targets[0].Live.Quality = number(.1)
+		in.Targets[0].Live.Quality = new(.1)
 		order(t, Auto, in)
 		h, out := patient(in)
 		if !out || !h.until.Equal(t0.Add(5*time.Minute)) {
@@ -343,11 +342,11 @@ func TestHealing(t *testing.T) {
 			}
 		}
 		in.Now = h.until.Add(time.Second)
-		in.Targets[0].Live.Quality = number(.25)
+		in.Targets[0].Live.Quality = new(.25)
 		if got := order(t, Auto, in); got[2].Key != "a" {
 			t.Error("back with .25", keys(got))
 		}
-		in.Targets[0].Live.Quality = number(.9)
+		in.Targets[0].Live.Quality = new(.9)
 		wantKeys(t, order(t, Auto, in), "a b c")
 		if _, ok := patient(in); ok {
 			t.Error("the record stays")
@@ -355,7 +354,7 @@ func TestHealing(t *testing.T) {
 	})
 	t.Run("an open breaker is left out, half-open lets probes through", func(t *testing.T) {
 		in := bad()
-		in.Targets[0].Live.Breaker, in.Targets[0].Live.Quality = Open, number(.9)
+		in.Targets[0].Live.Breaker, in.Targets[0].Live.Quality = Open, new(.9)
 		if got := order(t, Auto, in); got[2].Key != "a" {
 			t.Error(keys(got))
 		}
@@ -388,7 +387,7 @@ func TestHealing(t *testing.T) {
 	t.Run("all are left out: all are used", func(t *testing.T) {
 		in := bad()
 		for i := range in.Targets {
-			in.Targets[i].Live.Quality = number(.1)
+			in.Targets[i].Live.Quality = new(.1)
 		}
 		if got := order(t, Auto, in); len(got) != 3 {
 			t.Error(keys(got))
@@ -399,7 +398,7 @@ func TestHealing(t *testing.T) {
 	})
 	t.Run("a clock set back cannot keep a candidate out", func(t *testing.T) {
 		in := bad()
-		in.Targets[0].Live.Quality = number(.1)
+		in.Targets[0].Live.Quality = new(.1)
 		order(t, Auto, in)
 		in.Now = t0.Add(-100 * time.Hour)
 		order(t, Auto, in)

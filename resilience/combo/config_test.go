@@ -120,7 +120,7 @@ func TestCeiling(t *testing.T) {
 
 func TestCascade(t *testing.T) {
 	t.Run("case 46 sticky limits", func(t *testing.T) {
-		g := Globals{ComboStickyRoundRobin: number(2), StickyRoundRobin: number(3)}
+		g := Globals{ComboStickyRoundRobin: new(2), StickyRoundRobin: new(3)}
 		own := map[string]any{"stickyRoundRobinLimit": 5.0}
 		if n := Cascade(g, "", own).StickyRoundRobin; n != 5 {
 			t.Error(n)
@@ -128,7 +128,7 @@ func TestCascade(t *testing.T) {
 		if n := Cascade(g, "", nil).StickyRoundRobin; n != 2 {
 			t.Error(n)
 		}
-		if n := Cascade(Globals{StickyRoundRobin: number(7)}, "", nil).StickyRoundRobin; n != 7 {
+		if n := Cascade(Globals{StickyRoundRobin: new(7)}, "", nil).StickyRoundRobin; n != 7 {
 			t.Error(n)
 		}
 		if n := config(nil).StickyRoundRobin; n != 1 {
@@ -137,7 +137,7 @@ func TestCascade(t *testing.T) {
 		if n := Cascade(g, "", map[string]any{"stickyRoundRobinLimit": 0.0}).StickyRoundRobin; n != 1 {
 			t.Errorf("an explicit 0 became %d", n)
 		}
-		if n := Cascade(Globals{StickyWeighted: number(4)}, "", nil).StickyWeighted; n != 4 {
+		if n := Cascade(Globals{StickyWeighted: new(4)}, "", nil).StickyWeighted; n != 4 {
 			t.Error(n)
 		}
 	})
@@ -278,8 +278,14 @@ func make60() []any {
 // taken, and nothing ever panics.
 func TestLeaves(t *testing.T) {
 	values := []any{
-		true, 1.0, 2.0, .7, 50.0, 1500.0, -1.0, "flatten", "text", []any{"weekly"}, []any{1.0}, map[string]any{}, map[string]any{"minPanel": "x"},
-		map[string]any{"maxPanel": 3.0, "surprise": 1.0}, []any{}, nil,
+		true, 1.0, 2.0, .7, 50.0, 1500.0, -1.0, "flatten", "text",
+		[]any{"weekly"},
+		[]any{1.0},
+		map[string]any{},
+		map[string]any{"minPanel": "x"},
+		map[string]any{"maxPanel": 3.0, "surprise": 1.0},
+		[]any{},
+		nil,
 	}
 	seen := map[string]bool{}
 	for _, l := range leaves {

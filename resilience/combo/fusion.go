@@ -120,7 +120,7 @@ func askPanel(ctx context.Context, r FusionRequest, call Caller) []panelAnswer {
 	quorum := clampInt(r.Tuning.MinPanel, 1, n)
 	var grace <-chan time.Time
 	var answers []panelAnswer
-	for ended := 0; ended < n; ended++ {
+	for range n {
 		select {
 		case a := <-results:
 			if a.text == "" {

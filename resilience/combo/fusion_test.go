@@ -64,13 +64,14 @@ func fusionOf(names ...string) FusionRequest {
 	return FusionRequest{Panel: tgts(names...), Tuning: DefaultFusion()}
 }
 
-func refusal(t *testing.T, err error, status int) *Refusal {
+// refusal checks the status of a refusal and returns its message.
+func refusal(t *testing.T, err error, status int) string {
 	t.Helper()
 	var r *Refusal
 	if !errors.As(err, &r) || r.Status != status {
 		t.Fatalf("error %v, want status %d", err, status)
 	}
-	return r
+	return r.Message
 }
 
 func TestFusion(t *testing.T) {
@@ -218,8 +219,8 @@ func TestPipeline(t *testing.T) {
 		} {
 			p := &panel{reply: map[string]func(context.Context) (Answer, error){"b": c.reply}}
 			_, err := RunPipeline(t.Context(), tgts("a", "b", "c"), p.call)
-			if r := refusal(t, err, c.want); !strings.Contains(r.Message, "Step 2") {
-				t.Error(r.Message)
+			if msg := refusal(t, err, c.want); !strings.Contains(msg, "Step 2") {
+				t.Error(msg)
 			}
 			if len(p.calls) != 2 {
 				t.Errorf("%d calls", len(p.calls))

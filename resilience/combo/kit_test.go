@@ -92,8 +92,6 @@ func session(share float64, in time.Duration) Quota {
 	return Quota{Known: true, At: t0, Session: used(share, in)}
 }
 
-func number[T any](v T) *T { return &v }
-
 // place is a World of fixed contents.
 type place struct {
 	combos   map[string]*Combo

@@ -38,7 +38,8 @@ type Request struct {
 	depth int      // … and how many there may be, 0: as the combo says
 }
 
-// Plan is the order in which the targets of one request are to be tried.
+// Plan is the order in which the targets of one request are to be tried. The
+// targets are shared with the strategy: they are to be read only.
 type Plan struct {
 	Combo  *Combo
 	Config *Config

@@ -180,7 +180,7 @@ func TestQuota(t *testing.T) {
 	})
 	t.Run("the smallest share left", func(t *testing.T) {
 		q := weekly(.2, day)
-		q.Session, q.Overall = used(.7, time.Hour), number(.1)
+		q.Session, q.Overall = used(.7, time.Hour), new(.1)
 		if left, ok := q.Remaining(t0); !ok || !near(left, .1) {
 			t.Error(left, ok)
 		}
@@ -192,7 +192,7 @@ func TestQuota(t *testing.T) {
 		if _, ok := q.Remaining(t0); ok {
 			t.Error("known")
 		}
-		if (&Quota{Overall: number(nan())}).overall() != .5 || (&Quota{Overall: number(2.0)}).overall() != 1 {
+		if (&Quota{Overall: new(nan())}).overall() != .5 || (&Quota{Overall: new(2.0)}).overall() != 1 {
 			t.Error("overall")
 		}
 	})

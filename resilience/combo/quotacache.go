@@ -2,6 +2,7 @@ package combo
 
 import (
 	"context"
+	"maps"
 	"sync"
 	"time"
 )
@@ -57,9 +58,7 @@ func (c *QuotaCache) Read(ctx context.Context, now time.Time, ttl, maxStale time
 		}
 	}
 	c.mu.Unlock()
-	for id, q := range c.fetchAll(ctx, now, missing) {
-		out[id] = q
-	}
+	maps.Copy(out, c.fetchAll(ctx, now, missing))
 	return out
 }
 

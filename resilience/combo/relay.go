@@ -85,8 +85,8 @@ func Handoff(st State, now time.Time, session, connection string) (summary strin
 // quote joins the last messages, as many as fit.
 func quote(list []Message) string {
 	parts, size := []string{}, 0
-	for i := len(list) - 1; i >= 0; i-- {
-		line := list[i].Role + ": " + strings.Join(strings.Fields(list[i].Text), " ")
+	for _, m := range slices.Backward(list) {
+		line := m.Role + ": " + strings.Join(strings.Fields(m.Text), " ")
 		if size+len(line) > handoffLength {
 			line = cut(line, handoffLength-size)
 		}

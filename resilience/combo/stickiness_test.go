@@ -16,7 +16,8 @@ type clinic struct {
 }
 
 func (c clinic) Load(string) (session, week float64, err error) { return c.session, c.week, c.loadErr }
-func (c clinic) Condition(string) (Condition, error)            { return c.condition, c.conditionErr }
+
+func (c clinic) Condition(string) (Condition, error) { return c.condition, c.conditionErr }
 
 func TestSessionKey(t *testing.T) {
 	t.Run("case 76 the same first user text is the same key", func(t *testing.T) {

@@ -1,6 +1,9 @@
 package combo
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Walk goes through a plan and, where a target is a combo of its own, through
 // that one's plan: a nested combo that fails leaves the turn to the next target
@@ -79,16 +82,16 @@ func (w *Walk) Serve(now time.Time, t *Target, connection string, relay *Relay) 
 	if connection == "" {
 		connection = t.Connection
 	}
-	for i := len(w.stack) - 1; i >= 0; i-- {
-		w.stack[i].plan.Serve(now, w.stack[i].at, connection, relay)
+	for _, f := range slices.Backward(w.stack) {
+		f.plan.Serve(now, f.at, connection, relay)
 	}
 	w.stack = nil
 }
 
 // Abandon ends the walk without an answer; it may be deferred.
 func (w *Walk) Abandon(now time.Time) {
-	for i := len(w.stack) - 1; i >= 0; i-- {
-		w.stack[i].plan.Abandon(now)
+	for _, f := range slices.Backward(w.stack) {
+		f.plan.Abandon(now)
 	}
 	w.stack = nil
 }
