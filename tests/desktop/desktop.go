@@ -41,11 +41,26 @@ func New(t testing.TB, display bool) *Desktop {
 	d.Need("dbus-daemon")
 	d.Bus = d.serve("dbus-daemon", "--session", "--nofork", "--nopidfile", "--print-address=1")
 	if display {
-		d.Need("Xvfb")
-		// It looks for a free display number and says which one it took.
-		d.Display = ":" + d.serve("Xvfb", "-displayfd", "1", "-screen", "0", "1280x800x24", "-nolisten", "tcp", "-noreset")
+		d.startX()
 	}
 	return d
+}
+
+// NewWithoutOpenGL starts a desktop whose X server knows no OpenGL.
+func NewWithoutOpenGL(t testing.TB) *Desktop {
+	t.Helper()
+	d := New(t, false)
+	d.startX("-extension", "GLX")
+	return d
+}
+
+// startX starts an X server. It looks for a free display number and says which
+// one it took.
+func (d *Desktop) startX(more ...string) {
+	d.t.Helper()
+	d.Need("Xvfb")
+	args := append([]string{"-displayfd", "1", "-screen", "0", "1280x800x24", "-nolisten", "tcp", "-noreset"}, more...)
+	d.Display = ":" + d.serve("Xvfb", args...)
 }
 
 // Need skips the test unless all the tools are installed.

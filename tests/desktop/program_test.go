@@ -264,6 +264,33 @@ func TestProgramSecondStartRaisesTheWindow(t *testing.T) {
 	}
 }
 
+// A window that gets no OpenGL ends, every time, and says so; tray and proxy
+// stay.
+func TestProgramOutlivesAWindowWithoutOpenGL(t *testing.T) {
+	d := NewWithoutOpenGL(t)
+	panel, notes := d.Panel(), d.Notifications()
+	p := startProgram(t, d)
+	icon := panel.Icon()
+	icon.UntilText("connections serving")
+	// The demo shows its window at once.
+	for nth := 1; nth <= 2; nth++ {
+		if note := notes.Wait(nth); note.Title != "No window" || !strings.Contains(note.Body, "OpenGL") {
+			t.Fatalf("%+v", note)
+		}
+		if got := p.ask(t); got != first {
+			t.Errorf("%q answered", got)
+		}
+		icon.Click("Open Breakwater")
+	}
+	if note := notes.Wait(3); note.Title != "No window" {
+		t.Errorf("%+v", note)
+	}
+	icon.Click("Quit")
+	if code, err := p.Ended(); err != nil || code != 0 {
+		t.Fatal("quit:", code, err)
+	}
+}
+
 func TestProgramWithoutDisplaySaysSo(t *testing.T) {
 	d := New(t, false)
 	p := d.Start(Command{Path: needBinary(t), Args: []string{"--port", "0", "--data-dir", filepath.Join(d.Home, "data")}})
