@@ -119,3 +119,19 @@ func TestUnreadableTraceCostsTheStoryOnly(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 }
+
+// Rows are written by position: the columns must stand in the order in which
+// the values do.
+func TestActivityColumnsKeepTheirOrder(t *testing.T) {
+	s := open(t, t.TempDir())
+	var names []string
+	if err := s.read.Raw("SELECT name FROM pragma_table_info('proxy_logs') ORDER BY cid").Scan(&names).Error; err != nil {
+		t.Fatal(err)
+	}
+	want := strings.Fields("id timestamp method path dialect client model stream status result provider connection_id " +
+		"connection_name failed_over duration_ms first_output_ms request_bytes response_bytes egress_ip tried trace " +
+		"input_tokens output_tokens cache_read_tokens cache_write_tokens reasoning_tokens stop_reason")
+	if diff := cmp.Diff(want, names); diff != "" {
+		t.Error(diff)
+	}
+}
