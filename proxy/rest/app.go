@@ -41,9 +41,7 @@ func (a *api) activity(r *http.Request) (int, any, error) {
 }
 
 func (a *api) showWindow(r *http.Request) (int, any, error) {
-	var in struct {
-		Page string `json:"page"`
-	}
+	var in pageBody
 	if err := decodeOptional(r, &in); err != nil {
 		return 0, nil, err
 	}
@@ -54,9 +52,7 @@ func (a *api) showWindow(r *http.Request) (int, any, error) {
 }
 
 func (a *api) pause(r *http.Request) (int, any, error) {
-	var in struct {
-		Paused *bool `json:"paused"`
-	}
+	var in pauseBody
 	if err := decode(r, &in); err != nil {
 		return 0, nil, err
 	}

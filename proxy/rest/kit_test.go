@@ -121,6 +121,7 @@ func (b *bench) run(t *testing.T, s scenario) string {
 	earlier := len(b.fake.Calls())
 	got := b.send(t, s)
 	body := got.body
+	conforms(t, s, got)
 	if got.status != s.status {
 		t.Errorf("%s %s: %d, want %d; %s", s.method, s.path, got.status, s.status, body)
 	}

@@ -125,10 +125,7 @@ func (a *api) deleteProvider(r *http.Request) (int, any, error) {
 }
 
 func (a *api) switchProviders(r *http.Request) (int, any, error) {
-	var in struct {
-		IDs    []string `json:"ids"`
-		Active *bool    `json:"isActive"`
-	}
+	var in switchBody
 	if err := decode(r, &in); err != nil {
 		return 0, nil, err
 	}
@@ -160,9 +157,7 @@ func (a *api) switchProviders(r *http.Request) (int, any, error) {
 }
 
 func (a *api) reorderProviders(r *http.Request) (int, any, error) {
-	var in struct {
-		IDs []string `json:"ids"`
-	}
+	var in idsBody
 	if err := decode(r, &in); err != nil {
 		return 0, nil, err
 	}
@@ -185,9 +180,7 @@ func (a *api) reorderProviders(r *http.Request) (int, any, error) {
 // testProvider takes the guide's validationModelId but leaves the choice of
 // the cheapest check to the provider's own entry in the catalogue.
 func (a *api) testProvider(r *http.Request) (int, any, error) {
-	var in struct {
-		Model string `json:"validationModelId"`
-	}
+	var in testBody
 	if err := decodeOptional(r, &in); err != nil {
 		return 0, nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"path"
+	"sync"
 	"time"
 
 	"breakwater/proxy/control"
@@ -48,6 +49,8 @@ type api struct {
 	auth    *authority
 	health  healthCache
 	mux     *http.ServeMux
+	// document is made at the first question and kept.
+	document func() map[string]any
 }
 
 // New returns the handler of everything below /api but /api/hello and /api/v1.
@@ -65,6 +68,7 @@ func newAPI(o Options) *api {
 	a := &api{
 		facade: o.Facade, events: o.Events, log: o.Log, now: o.Now, started: o.Now(),
 		auth: newAuthority(o.Token, o.Key, o.Log, o.Now), mux: http.NewServeMux(),
+		document: sync.OnceValue(Document),
 	}
 	for _, rt := range routes {
 		a.mux.HandleFunc(rt.Method+" "+rt.Path, a.handle(rt))

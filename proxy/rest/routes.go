@@ -27,6 +27,10 @@ var routes = []Route{
 		Method: "GET", Path: "/api/catalog", handler: (*api).catalog,
 		About: "the providers that can be added",
 	},
+	{
+		Method: "GET", Path: "/api/openapi.json", handler: (*api).openAPI,
+		About: "the description of this API in OpenAPI 3.1",
+	},
 
 	{
 		Method: "GET", Path: "/api/providers", handler: (*api).listProviders,

@@ -81,10 +81,7 @@ func (a *api) editResilience(r *http.Request) (int, any, error) {
 		return 0, nil, err
 	}
 	s, err := a.facade.EditResilience(r.Context(), body)
-	return http.StatusOK, struct {
-		OK bool `json:"ok"`
-		control.Resilience
-	}{true, s}, err
+	return http.StatusOK, resilienceAnswer{true, s}, err
 }
 
 // lockoutRow is one item of GET /api/resilience/model-cooldowns (sheet §2.6).
@@ -122,12 +119,7 @@ func lockoutsOf(snap control.Snapshot, now time.Time) []lockoutRow {
 }
 
 func (a *api) clearLockouts(r *http.Request) (int, any, error) {
-	var in struct {
-		All        bool   `json:"all"`
-		Provider   string `json:"provider"`
-		Connection string `json:"connection"`
-		Model      string `json:"model"`
-	}
+	var in unlockBody
 	if err := decode(r, &in); err != nil {
 		return 0, nil, err
 	}

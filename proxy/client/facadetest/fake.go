@@ -99,7 +99,16 @@ func (f *Fake) copy() control.Snapshot {
 	s.At = time.Now().UTC().Round(0)
 	s.Connections = slices.Clone(s.Connections)
 	s.Breakers = slices.Clone(s.Breakers)
+	for i := range s.Connections {
+		s.Connections[i] = whole(s.Connections[i])
+	}
 	return s
+}
+
+// whole fills the lists that no facade leaves out.
+func whole(c control.Connection) control.Connection {
+	c.Dialects, c.Models = append([]string{}, c.Dialects...), append([]string{}, c.Models...)
+	return c
 }
 
 // Providers returns a catalogue of two.
@@ -107,8 +116,8 @@ func (f *Fake) Providers(ctx context.Context) ([]control.Provider, error) {
 	err := f.enter(ctx, "Providers")
 	defer f.mu.Unlock()
 	return []control.Provider{
-		{ID: "anthropic", Name: "Anthropic", AuthType: "apikey", Dialects: []string{"anthropic"}, Credentials: []string{"apikey"}, Models: []string{"claude-*"}},
-		{ID: "custom", Name: "Custom", AuthType: "apikey", Dialects: []string{"chat"}, Credentials: []string{"apikey", "none"}, Models: []string{"*"}, Custom: true},
+		{ID: "anthropic", Name: "Anthropic", AuthType: "apikey", Dialects: []string{"anthropic"}, Credentials: []string{"apikey"}, Models: []string{"claude-*"}, BaseURLs: map[string]string{}},
+		{ID: "custom", Name: "Custom", AuthType: "apikey", Dialects: []string{"chat"}, Credentials: []string{"apikey", "none"}, Models: []string{"*"}, BaseURLs: map[string]string{}, Custom: true},
 	}, err
 }
 
@@ -142,7 +151,7 @@ func (f *Fake) AddConnection(ctx context.Context, in control.ConnectionInput) (c
 	}
 	f.snap.Connections = append(slices.Clone(f.snap.Connections), c)
 	f.publishSnapshot()
-	return c, nil
+	return whole(c), nil
 }
 
 func (f *Fake) named(name, except string) bool {
@@ -173,7 +182,7 @@ func (f *Fake) edit(ctx context.Context, method, id string, change func(*control
 	f.snap.Connections = slices.Clone(f.snap.Connections)
 	f.snap.Connections[i] = c
 	f.publishSnapshot()
-	return c, nil
+	return whole(c), nil
 }
 
 // EditConnection changes the fields that the patch holds.
