@@ -85,11 +85,11 @@ func TestHeaders(t *testing.T) {
 	})
 	t.Run("T4 words that nobody knows", func(t *testing.T) {
 		u := readUnified(says("slow-offer", "bogus", "slow-status", "???"))
-		if u.offer() != "" || u.slow() != SlowUnrecognized || u.atWall() {
+		if u.offer() != "" || u.slow() != wordUnrecognized || u.atWall() {
 			t.Errorf("offer %q, status %q", u.offer(), u.slow())
 		}
 		u = readUnified(nil)
-		if u.offer() != "" || u.slow() != SlowAbsent {
+		if u.offer() != "" || u.slow() != wordAbsent {
 			t.Errorf("offer %q, status %q", u.offer(), u.slow())
 		}
 	})

@@ -43,8 +43,8 @@ const (
 )
 
 // endings maps the statuses that end the lane on a 429.
-var endings = map[SlowStatus]EndReason{
-	SlowWeeklyLimit: EndWeekly, SlowBudgetExhausted: EndBudget, SlowOff: EndOff, SlowIneligible: EndIneligible,
+var endings = map[laneWord]EndReason{
+	wordWeeklyLimit: EndWeekly, wordBudgetExhausted: EndBudget, wordOff: EndOff, wordIneligible: EndIneligible,
 }
 
 // lane is the state of one key. It is a value machine: Lanes serialises the

@@ -19,6 +19,9 @@ type traveller struct {
 	lost          time.Duration // time that a step back made unknowable
 	stepped       bool
 	resets        int
+	waiting       *LaneChange   // the lane in which it waits for a slot
+	since         time.Duration // real time when that wait began
+	barred        bool          // the operator ended the lane meanwhile
 }
 
 // world is a set of lanes under arbitrary answers and clock steps. Real time
@@ -31,6 +34,7 @@ type world struct {
 	cooled       time.Duration
 	forward      bool // the clock was set forward since then
 	cool         bool
+	spent        time.Time // until when the budget is used up
 	fail         func(string, ...any)
 }
 
@@ -50,6 +54,9 @@ func (w *world) heard(c LaneChange) {
 		if w.cool && !w.forward && w.real-w.cooled < coolOff-time.Second {
 			w.fail("entered %s into the cool-off", w.real-w.cooled)
 		}
+		if w.now().Before(w.spent) {
+			w.fail("entered before %s on a spent budget", w.spent)
+		}
 	case c.Reason == NotEnded:
 		w.fail("ended without a reason")
 	case c.Reason == EndMaxWait:
@@ -57,8 +64,14 @@ func (w *world) heard(c LaneChange) {
 	}
 }
 
-// drawHeaders draws an answer that is often about the lane.
+// drawHeaders draws an answer: the wall, a busy lane, or anything.
 func (w *world) drawHeaders(rt *rapid.T) headers {
+	switch rapid.IntRange(0, 9).Draw(rt, "kind") {
+	case 0, 1, 2:
+		return wall("reset", epoch(w.now().Add(5*time.Hour)), "slow-max-wait", "")
+	case 3, 4, 5:
+		return says("slow-status", "slot_busy", "slow-max-wait", rapid.SampledFrom([]string{"", "60", "1200"}).Draw(rt, "max"))
+	}
 	h := headers{}
 	put := func(name string, values ...string) {
 		if v := rapid.SampledFrom(append(values, "")).Draw(rt, name); v != "" {
@@ -94,15 +107,24 @@ func (w *world) attempt(rt *rapid.T, i int) {
 	if send && !r.switches.LowPriority {
 		rt.Fatal("the header goes out although that is switched off")
 	}
-	code := rapid.SampledFrom([]int{429, 429, 429, 529, 200, 500, 401}).Draw(rt, "code")
-	d := r.Answer(w.now(), code, w.drawHeaders(rt))
+	code := rapid.SampledFrom([]int{429, 429, 429, 429, 429, 529, 200, 500, 401}).Draw(rt, "code")
+	h := w.drawHeaders(rt)
+	lane := w.entered
+	d := r.Answer(w.now(), code, h)
 	if d.Action == AskReset {
 		if r.resets++; r.resets > 1 || !r.switches.AutoReset || code != 429 {
 			rt.Fatal("the reset was asked for again")
 		}
 		d = r.AfterReset(w.now(), rapid.Bool().Draw(rt, "granted"))
 	}
+	if r.barred && lane == nil && w.entered != nil {
+		rt.Fatal("a request from before the operator's end entered the lane")
+	}
+	if u := readUnified(h); d.Reason == EndBudget && !u.moment(slowReset, weekReset).IsZero() {
+		w.spent = w.lanes.Status(w.now(), "c1")[0].BudgetSpentUntil
+	}
 	w.check(rt, r, code, d)
+	w.checkWait(rt, r, d)
 	r.ready = w.real + d.Delay
 	if d.Action != Retry {
 		w.open = append(w.open[:i:i], w.open[i+1:]...)
@@ -121,8 +143,20 @@ func (w *world) check(rt *rapid.T, r *traveller, code int, d Decision) {
 		rt.Fatalf("a wait of %s", d.Delay)
 	case d.Delay > 0 && r.budget > 0 && w.real+d.Delay > r.opened+r.budget-startMargin+r.lost:
 		rt.Fatalf("waits until %s, opened %s with %s, lost %s", w.real+d.Delay, r.opened, r.budget, r.lost)
-	case d.Delay > 0 && w.real+d.Delay > r.opened+r.lost+200*time.Hour:
-		rt.Fatal("waits for ever")
+	}
+}
+
+// checkWait checks that a wait for a slot is bounded by what the lane says.
+func (w *world) checkWait(rt *rapid.T, r *traveller, d Decision) {
+	if d.Delay == 0 {
+		return
+	}
+	if r.waiting != w.entered {
+		r.waiting, r.since = w.entered, w.real
+	}
+	limit := w.lanes.Status(w.now(), "c1")[0].MaxWait
+	if w.real+d.Delay > r.since+limit+r.lost {
+		rt.Fatalf("waits until %s since %s, at most %s", w.real+d.Delay, r.since, limit)
 	}
 }
 
@@ -150,18 +184,20 @@ func TestLaneProperties(t *testing.T) {
 			},
 			"open": func(rt *rapid.T) {
 				budget := rapid.SampledFrom([]time.Duration{0, 4 * time.Second, time.Minute, 10 * time.Minute}).Draw(rt, "budget")
-				sw := rapid.SampledFrom([]Switches{lowOn, lowOn, bothOn, autoOn, bothOff}).Draw(rt, "switches")
+				sw := rapid.SampledFrom([]Switches{lowOn, lowOn, lowOn, lowOn, bothOn, autoOn, bothOff}).Draw(rt, "switches")
 				r := w.lanes.Open(keyOfTest, sw, w.now(), budget)
 				w.open = append(w.open, &traveller{Request: r, opened: w.real, ready: w.real, budget: budget})
 			},
 			"attempt": func(rt *rapid.T) {
-				if len(w.open) == 0 {
-					rt.Skip("nobody is under way")
+				for range rapid.IntRange(1, 8).Draw(rt, "times") {
+					if len(w.open) == 0 {
+						return
+					}
+					w.attempt(rt, rapid.IntRange(0, len(w.open)-1).Draw(rt, "who"))
 				}
-				w.attempt(rt, rapid.IntRange(0, len(w.open)-1).Draw(rt, "who"))
 			},
 			"pass": func(rt *rapid.T) {
-				w.real += time.Duration(rapid.IntRange(0, 1200).Draw(rt, "s")) * time.Second
+				w.real += time.Duration(rapid.SampledFrom([]int{1, 30, 600, 7200}).Draw(rt, "s")) * time.Second
 			},
 			"step": func(rt *rapid.T) {
 				by := rapid.SampledFrom(steps).Draw(rt, "by")
@@ -175,6 +211,9 @@ func TestLaneProperties(t *testing.T) {
 				w.lanes.End(w.now(), "c1")
 				if w.entered != nil {
 					w.fail("the lane goes on")
+				}
+				for _, r := range w.open {
+					r.barred = true
 				}
 			},
 		})

@@ -24,7 +24,7 @@ type Request struct {
 	fullSpeed bool // the next one must not: the limit was reset
 	pending   bool // AskReset was said, the outcome is not in
 	wasReset  bool // this request has had its reset
-	wall      unified
+	wall      *unified
 }
 
 // window is the time this request has waited for a slot.
@@ -95,7 +95,7 @@ func (r *Request) AfterReset(now time.Time, granted bool) Decision {
 	r.steady(now)
 	r.lanes.mu.Lock()
 	defer r.lanes.mu.Unlock()
-	return r.atWall(now, r.lane(now), &r.wall)
+	return r.atWall(now, r.lane(now), r.wall)
 }
 
 // lane returns the active lane as far as this request has a part in it. The
@@ -116,7 +116,7 @@ func (r *Request) atWall(now time.Time, l *lane, u *unified) Decision {
 	// Once a request: a reset that does not help would be asked for again at
 	// the speed of the network.
 	if r.switches.AutoReset && !r.wasReset && u.sessionWall() {
-		r.wasReset, r.pending, r.wall = true, true, *u
+		r.wasReset, r.pending, r.wall = true, true, u
 		return Decision{Action: AskReset}
 	}
 	if !r.switches.LowPriority || r.operator != r.lanes.operator[r.key.Connection] || !r.lanes.accept(now, r.key, u) {
@@ -132,14 +132,14 @@ func (r *Request) inLane(now time.Time, l *lane, code int, u *unified) Decision 
 	switch {
 	case code == statusLimited:
 		return r.refused(now, l, u)
-	case code == statusOverloaded && (slow == SlowAbsent || slow == SlowActive):
+	case code == statusOverloaded && (slow == wordAbsent || slow == wordActive):
 		return r.pause(now, l, ViaCapacity)
 	case l.rolledOver(u):
 		return r.lanes.stop(now, r.key, l, EndReset)
-	case slow == SlowActive:
+	case slow == wordActive:
 		l.served++
 		r.wait = window{}
-	case slow == SlowNotNeeded:
+	case slow == wordNotNeeded:
 		l.standard++
 		r.wait = window{}
 	case u.overage():
@@ -161,7 +161,7 @@ func (r *Request) refused(now time.Time, l *lane, u *unified) Decision {
 		return r.lanes.stop(now, r.key, l, reason)
 	}
 	switch {
-	case slow == SlowBusy:
+	case slow == wordBusy:
 		return r.pause(now, l, ViaBusy)
 	case u[claim] != "" || u[overageStatus] != "":
 		return r.lanes.stop(now, r.key, l, EndWall)

@@ -17,29 +17,29 @@ const (
 	control   = "control"
 )
 
-// SlowStatus is what the upstream says of the lane on an answer.
-type SlowStatus string
+// laneWord is what the upstream says of the lane on an answer.
+type laneWord string
 
-// The words of slow-status. Other words are SlowUnrecognized.
+// The words of slow-status. Other words are wordUnrecognized.
 const (
-	SlowAbsent          SlowStatus = ""
-	SlowActive          SlowStatus = "active"
-	SlowNotNeeded       SlowStatus = "not_needed"
-	SlowBusy            SlowStatus = "slot_busy"
-	SlowWeeklyLimit     SlowStatus = "weekly_limit"
-	SlowBudgetExhausted SlowStatus = "budget_exhausted"
-	SlowIneligible      SlowStatus = "ineligible"
-	SlowOff             SlowStatus = "off"
-	SlowUnrecognized    SlowStatus = "unrecognized"
+	wordAbsent          laneWord = ""
+	wordActive          laneWord = "active"
+	wordNotNeeded       laneWord = "not_needed"
+	wordBusy            laneWord = "slot_busy"
+	wordWeeklyLimit     laneWord = "weekly_limit"
+	wordBudgetExhausted laneWord = "budget_exhausted"
+	wordIneligible      laneWord = "ineligible"
+	wordOff             laneWord = "off"
+	wordUnrecognized    laneWord = "unrecognized"
 )
 
 // slow reads the lane's status.
-func (u *unified) slow() SlowStatus {
-	switch s := SlowStatus(u[slowStatus]); s {
-	case SlowAbsent, SlowActive, SlowNotNeeded, SlowBusy, SlowWeeklyLimit, SlowBudgetExhausted, SlowIneligible, SlowOff:
+func (u *unified) slow() laneWord {
+	switch s := laneWord(u[slowStatus]); s {
+	case wordAbsent, wordActive, wordNotNeeded, wordBusy, wordWeeklyLimit, wordBudgetExhausted, wordIneligible, wordOff:
 		return s
 	default:
-		return SlowUnrecognized
+		return wordUnrecognized
 	}
 }
 
@@ -57,7 +57,7 @@ func (u *unified) offer() string {
 func (u *unified) atWall() bool { return u[status] == rejected || u.offer() != "" }
 
 // overage reports that paid overage covers the limit now.
-func (u *unified) overage() bool { return u.slow() == SlowIneligible && u[overageInUse] == isTrue }
+func (u *unified) overage() bool { return u.slow() == wordIneligible && u[overageInUse] == isTrue }
 
 // sessionWall reports that nothing but the five-hour window may have refused:
 // only that one can be reset.
