@@ -207,30 +207,30 @@ func (h header) number(names ...string) (int64, bool) {
 var resetParts = regexp.MustCompile(`^(?:(\d+)h)?(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s)?(?:(\d+)ms)?$`)
 
 // ParseReset reads the value of a reset header: "1h2m3s4ms" or a part of it, a
-// bare number of seconds, an epoch in seconds, or a moment (sheet §5.3).
+// bare number of seconds, an epoch in seconds, or a moment (sheet §5.3). The
+// result lies between 0 and hint.MaxStated.
 func ParseReset(value string, now time.Time) (time.Duration, bool) {
 	value = strings.TrimSpace(value)
-	if value == "" {
-		return 0, false
-	}
 	if f, err := strconv.ParseFloat(value, 64); err == nil {
 		switch {
-		case !(f >= 0) || f > 1e14:
+		case math.IsNaN(f) || f < 0 || f > 1e14:
 			return 0, false
 		case f > 1.7e9:
-			return max(0, time.UnixMilli(int64(f*1000)).Sub(now)), true
+			return stretch(time.UnixMilli(int64(f * 1000)).Sub(now)), true
 		default:
-			return time.Duration(f * float64(time.Second)), true
+			return span(value, time.Second), true
 		}
 	}
-	if m := resetParts.FindStringSubmatch(value); m != nil {
-		return span(m[1], time.Hour) + span(m[2], time.Minute) + span(m[3], time.Second) + span(m[4], time.Millisecond), true
+	if m := resetParts.FindStringSubmatch(value); m != nil && value != "" {
+		return stretch(span(m[1], time.Hour) + span(m[2], time.Minute) + span(m[3], time.Second) + span(m[4], time.Millisecond)), true
 	}
 	if t, ok := hint.ParseInstant(value); ok {
-		return max(0, t.Sub(now)), true
+		return stretch(t.Sub(now)), true
 	}
 	return 0, false
 }
+
+func stretch(d time.Duration) time.Duration { return min(max(0, d), hint.MaxStated) }
 
 func span(digits string, unit time.Duration) time.Duration {
 	f, err := strconv.ParseFloat(digits, 64)

@@ -12,7 +12,8 @@ const maxExact = 1024
 // refill. The zero value with a span is empty.
 type window struct {
 	span    time.Duration
-	entries []entry // oldest first
+	entries []entry // oldest first; those before head have left
+	head    int
 	sum     int64
 }
 
@@ -23,13 +24,12 @@ type entry struct {
 
 // drop forgets what has left the window.
 func (w *window) drop(now time.Time) {
-	i := 0
-	for i < len(w.entries) && !w.entries[i].at.Add(w.span).After(now) {
-		w.sum -= w.entries[i].n
-		i++
+	for w.head < len(w.entries) && !w.entries[w.head].at.Add(w.span).After(now) {
+		w.sum -= w.entries[w.head].n
+		w.head++
 	}
-	if i > 0 {
-		w.entries = w.entries[:copy(w.entries, w.entries[i:])]
+	if w.head > 0 && 2*w.head >= len(w.entries) {
+		w.entries, w.head = w.entries[:copy(w.entries, w.entries[w.head:])], 0
 	}
 }
 
@@ -40,9 +40,9 @@ func (w *window) add(now time.Time, n int64) {
 	}
 	w.drop(now)
 	w.sum += n
-	if last := len(w.entries) - 1; last >= 0 {
+	if last := len(w.entries) - 1; last >= w.head {
 		e := &w.entries[last]
-		if e.at.Equal(now) || last >= maxExact && now.Sub(e.at) < w.span/1000 {
+		if e.at.Equal(now) || last-w.head >= maxExact && now.Sub(e.at) < w.span/1000 {
 			e.at, e.n = now, e.n+n
 			return
 		}
@@ -58,7 +58,7 @@ func (w *window) free(now time.Time, limit int64) time.Time {
 	if limit <= 0 || left < 0 {
 		return now
 	}
-	for _, e := range w.entries {
+	for _, e := range w.entries[w.head:] {
 		if left -= e.n; left < 0 {
 			return e.at.Add(w.span)
 		}
