@@ -309,3 +309,18 @@ func (l *Log) String() string {
 	defer l.mu.Unlock()
 	return l.b.String()
 }
+
+// Until waits until something holds that happens beside the test.
+func (k *Kit) Until(what string, ok func() bool) {
+	k.Helper()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	deadline := time.After(10 * time.Second)
+	for !ok() {
+		select {
+		case <-tick.C:
+		case <-deadline:
+			k.Fatalf("waited in vain for %s", what)
+		}
+	}
+}
