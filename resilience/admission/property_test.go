@@ -279,25 +279,29 @@ func TestWindowProperties(t *testing.T) {
 		w := window{span: time.Minute}
 		limit := rapid.Int64Range(1, 5).Draw(rt, "limit")
 		if rapid.Bool().Draw(rt, "large") {
-			limit = 3000
+			limit = 1500
 		}
 		now := t0
 		var all []time.Time
-		inside := func(at time.Time) (n int64) {
-			for i := len(all) - 1; i >= 0 && all[i].Add(w.span).After(at); i-- {
+		within := func(span time.Duration, at time.Time) (n int64) {
+			for i := len(all) - 1; i >= 0 && all[i].Add(span).After(at); i-- {
 				n++
 			}
 			return n
 		}
-		for range rapid.IntRange(1, 12).Draw(rt, "steps") {
+		inside := func(at time.Time) int64 { return within(w.span, at) }
+		for range rapid.IntRange(1, 8).Draw(rt, "steps") {
 			now = now.Add(time.Duration(rapid.IntRange(0, 20_000).Draw(rt, "ms")) * ms)
 			gap := time.Duration(rapid.IntRange(0, 2).Draw(rt, "gap")) * ms
-			for range rapid.IntRange(1, 400).Draw(rt, "burst") {
+			for range rapid.IntRange(1, 300).Draw(rt, "burst") {
 				free := w.free(now, limit)
 				if n := inside(now); limit < maxExact && free.After(now) != (n >= limit) {
 					rt.Fatalf("free at %s with %d of %d", free.Sub(now), n, limit)
 				}
 				if free.After(now) {
+					if n := within(w.span+w.span/1000, now); n < limit {
+						rt.Fatalf("refused with %d of %d", n, limit)
+					}
 					if inside(free) >= limit || free.Sub(now) > w.span {
 						rt.Fatalf("told to come back after %s, when %d are inside", free.Sub(now), inside(free))
 					}
@@ -315,6 +319,21 @@ func TestWindowProperties(t *testing.T) {
 			rt.Fatalf("%d entries, sum %d", len(w.entries), w.sum)
 		}
 	})
+}
+
+func TestWindowAtAHighRate(t *testing.T) {
+	w, now, passed := window{span: time.Minute}, t0, 0
+	const limit = 60_000
+	for range 180_000 {
+		now = now.Add(ms)
+		if !w.free(now, limit).After(now) {
+			w.add(now, 1)
+			passed++
+		}
+	}
+	if passed < 178_000 || len(w.entries) > 4*maxExact {
+		t.Errorf("%d of 180000 passed at the limit's own rate, %d entries", passed, len(w.entries))
+	}
 }
 
 func BenchmarkComposite(b *testing.B) {

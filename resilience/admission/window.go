@@ -18,8 +18,8 @@ type window struct {
 }
 
 type entry struct {
-	at time.Time
-	n  int64
+	from, at time.Time // of the first and the last counted
+	n        int64
 }
 
 // drop forgets what has left the window.
@@ -42,12 +42,12 @@ func (w *window) add(now time.Time, n int64) {
 	w.sum += n
 	if last := len(w.entries) - 1; last >= w.head {
 		e := &w.entries[last]
-		if e.at.Equal(now) || last-w.head >= maxExact && now.Sub(e.at) < w.span/1000 {
+		if e.at.Equal(now) || last-w.head >= maxExact && now.Sub(e.from) < w.span/1000 {
 			e.at, e.n = now, e.n+n
 			return
 		}
 	}
-	w.entries = append(w.entries, entry{now, n})
+	w.entries = append(w.entries, entry{now, now, n})
 }
 
 // free returns when one more fits under the limit: now when there is room, or
