@@ -18,6 +18,7 @@ require (
 	github.com/tidwall/sjson v1.2.9
 	github.com/zalando/go-keyring v0.2.8
 	go.uber.org/goleak v1.3.0
+	golang.org/x/crypto v0.53.0
 	golang.org/x/sync v0.25.0
 	golang.org/x/sys v0.49.0
 	gorm.io/gorm v1.31.2

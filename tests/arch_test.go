@@ -73,7 +73,7 @@ var rules = []rule{
 	},
 	{
 		"proxy/control",
-		[]string{"resilience/...", "proxy/catalog", "proxy/dialect", "build", "golang.org/x/sync/..."},
+		[]string{"resilience/...", "proxy/catalog", "proxy/dialect", "build", "golang.org/x/sync/...", "golang.org/x/crypto/scrypt"},
 		[]string{"net/http/...", "database/sql/..."},
 		"the facade is plain types over the core: no transport, no database, no window",
 	},

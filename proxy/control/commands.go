@@ -15,9 +15,32 @@ import (
 func (s *Service) AddConnection(ctx context.Context, in ConnectionInput) (Connection, error) {
 	s.edit.Lock()
 	defer s.edit.Unlock()
+	rec, p, err := s.newRecord(in)
+	if err != nil {
+		return Connection{}, err
+	}
+	key, routes := strings.TrimSpace(in.APIKey), s.Routes()
+	// The secret goes first: a crash in between leaves an orphaned secret,
+	// never a connection without its key.
+	if key != "" {
+		if err := s.cfg.Secrets.SetSecret(SecretName(rec.ID), key); err != nil {
+			return Connection{}, fmt.Errorf("store the credential: %w", err)
+		}
+	}
+	if err := s.cfg.Store.SaveConnection(ctx, rec); err != nil {
+		return Connection{}, fmt.Errorf("store the connection: %w", err)
+	}
+	r := newRoute(rec, p, key)
+	r.Conn = s.engine.Upsert(r.engineConnection(s))
+	s.setRoutes(append(slices.Clone(routes), r))
+	return s.view(r), nil
+}
+
+// newRecord returns the record of a new connection, checked.
+func (s *Service) newRecord(in ConnectionInput) (ConnectionRecord, catalog.Provider, error) {
 	p, ok := catalog.Lookup(in.Provider)
 	if !ok {
-		return Connection{}, Invalid("provider", "%q is not in the catalogue; use \"custom\" with a base URL", in.Provider)
+		return ConnectionRecord{}, p, Invalid("provider", "%q is not in the catalogue; use \"custom\" with a base URL", in.Provider)
 	}
 	routes := s.Routes()
 	now := time.Now().Round(0).UTC()
@@ -36,25 +59,9 @@ func (s *Service) AddConnection(ctx context.Context, in ConnectionInput) (Connec
 	}
 	key := strings.TrimSpace(in.APIKey)
 	if err := checkKey(key); err != nil {
-		return Connection{}, err
+		return rec, p, err
 	}
-	if err := checkRecord(rec, p, key != "", routes); err != nil {
-		return Connection{}, err
-	}
-	// The secret goes first: a crash in between leaves an orphaned secret,
-	// never a connection without its key.
-	if key != "" {
-		if err := s.cfg.Secrets.SetSecret(SecretName(rec.ID), key); err != nil {
-			return Connection{}, fmt.Errorf("store the credential: %w", err)
-		}
-	}
-	if err := s.cfg.Store.SaveConnection(ctx, rec); err != nil {
-		return Connection{}, fmt.Errorf("store the connection: %w", err)
-	}
-	r := newRoute(rec, p, key)
-	r.Conn = s.engine.Upsert(r.engineConnection(s))
-	s.setRoutes(append(slices.Clone(routes), r))
-	return s.view(r), nil
+	return rec, p, checkRecord(rec, p, key != "", routes)
 }
 
 func lastPriority(routes []*Route) int {

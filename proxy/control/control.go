@@ -93,6 +93,12 @@ type Facade interface {
 	// EditGuide changes the fields that the patch holds.
 	EditGuide(ctx context.Context, patch GuidePatch) (Guide, error)
 
+	// Export returns the configuration; with a passphrase the connections' keys
+	// are in it, sealed, without one they are not.
+	Export(ctx context.Context, passphrase string) (Backup, error)
+	// Import puts a backup in force, or reports what that would do.
+	Import(ctx context.Context, in ImportRequest) (ImportReport, error)
+
 	// ShowWindow asks the desktop to open, or to raise, the window at a page.
 	// It returns ErrNoDesktop where no desktop is attached.
 	ShowWindow(ctx context.Context, page string) error

@@ -117,9 +117,9 @@ func (s *Service) EditResilience(ctx context.Context, patch json.RawMessage) (Re
 	s.edit.Lock()
 	defer s.edit.Unlock()
 	next := *s.policy.Load()
-	stored, err := settings.Patch(next.stored, patch)
+	stored, err := patchResilience(next.stored, patch)
 	if err != nil {
-		return Resilience{}, refused(err)
+		return Resilience{}, err
 	}
 	if err := s.cfg.Store.SaveSetting(ctx, keyResilience, stored); err != nil {
 		return Resilience{}, fmt.Errorf("store the settings: %w", err)
@@ -127,6 +127,14 @@ func (s *Service) EditResilience(ctx context.Context, patch json.RawMessage) (Re
 	next.stored = stored
 	s.usePolicy(&next)
 	return s.Resilience(ctx)
+}
+
+func patchResilience(stored, patch []byte) ([]byte, error) {
+	next, err := settings.Patch(stored, patch)
+	if err != nil {
+		return nil, refused(err)
+	}
+	return next, nil
 }
 
 // refused turns a refused patch into the facade's error.

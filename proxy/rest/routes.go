@@ -163,6 +163,19 @@ var routes = []Route{
 	},
 
 	{
+		Method: "GET", Path: "/api/export", handler: (*api).export,
+		About: "the configuration without any secret",
+	},
+	{
+		Method: "POST", Path: "/api/export", handler: (*api).exportSecrets,
+		About: "the configuration with the connections' keys sealed under a passphrase",
+	},
+	{
+		Method: "POST", Path: "/api/import", handler: (*api).importBackup,
+		About: "put an exported configuration in force; by default only say what that would do",
+	},
+
+	{
 		Method: "POST", Path: "/api/app/show", handler: (*api).showWindow,
 		About: "bring the window to front at a page",
 	},

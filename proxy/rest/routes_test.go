@@ -22,6 +22,7 @@ var documented = []string{
 	"GET /api/activity", "GET /api/usage", "GET /api/rate-limits", "POST /api/rate-limits", "GET /api/rate-limit", "POST /api/rate-limit",
 	"GET /api/settings", "PATCH /api/settings",
 	"GET /api/keys", "POST /api/keys", "PATCH /api/keys/{id}", "DELETE /api/keys/{id}",
+	"GET /api/export", "POST /api/export", "POST /api/import",
 	"POST /api/app/show", "POST /api/app/pause", "POST /api/app/quit",
 	"GET /api/demo", "PATCH /api/demo",
 }

@@ -149,6 +149,10 @@ var shapes = map[string]shape{
 	"PATCH /api/keys/{id}":  {in: control.KeyPatch{}, out: []any{control.APIKey{}}},
 	"DELETE /api/keys/{id}": {out: []any{messageAnswer{}}},
 
+	"GET /api/export":  {out: []any{control.Backup{}}},
+	"POST /api/export": {in: exportBody{}, out: []any{control.Backup{}}},
+	"POST /api/import": {in: control.ImportRequest{}, out: []any{control.ImportReport{}}},
+
 	"POST /api/app/show":  {in: pageBody{}, out: []any{okAnswer{}}},
 	"POST /api/app/pause": {in: pauseBody{}, out: []any{pausedAnswer{}}},
 	"POST /api/app/quit":  {out: []any{okAnswer{}}},

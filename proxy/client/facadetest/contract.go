@@ -24,6 +24,7 @@ func Contract(t *testing.T, f control.Facade) {
 	t.Run("settings have a revision and change together", func(t *testing.T) { revisions(t, f) })
 	t.Run("resilience settings take effect at once", func(t *testing.T) { policySettings(t, f) })
 	t.Run("API keys are made, changed and deleted", func(t *testing.T) { apiKeys(t, f) })
+	t.Run("a configuration is exported and imported", func(t *testing.T) { backups(t, f) })
 	t.Run("no desktop and no demo are errors of their own", func(t *testing.T) { absent(t, f) })
 	t.Run("a subscription begins with a snapshot, follows and ends", func(t *testing.T) { subscription(t, f) })
 	t.Run("a subscriber that does not read delays nobody", func(t *testing.T) { sleeper(t, f) })
