@@ -1,6 +1,7 @@
 package db
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -133,5 +134,23 @@ func TestActivityColumnsKeepTheirOrder(t *testing.T) {
 		"input_tokens output_tokens cache_read_tokens cache_write_tokens reasoning_tokens stop_reason")
 	if diff := cmp.Diff(want, names); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// The quick way of writing a trace writes what the usual one would.
+func TestPlainTraces(t *testing.T) {
+	at := t0
+	for _, s := range []control.Step{
+		{Kind: control.StepAnswered, OffsetMs: 3, ConnectionID: "c1", ConnectionName: "Work", Provider: "claude", Model: "m", Status: 200, DurationMs: 12},
+		{Kind: control.StepLeft}, {Kind: control.StepAnswered, ConnectionName: "caf\u00e9 <b>"}, {Kind: control.StepCut, Model: `a"b\\c`},
+		{Kind: control.StepSkipped, Reason: "cooling", Until: &at},
+	} {
+		want, err := json.Marshal([]control.Step{s})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := traceJSON([]control.Step{s}); err != nil || got != string(want) {
+			t.Errorf("got %s, %v, want %s", got, err, want)
+		}
 	}
 }

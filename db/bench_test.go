@@ -28,7 +28,7 @@ func BenchmarkActivityRow(b *testing.B) {
 		"gorm": func(g *gorm.DB, rows []control.Activity) error {
 			list := make([]activityRow, len(rows))
 			for i, a := range rows {
-				args, err := activityArgs(&a)
+				args, err := appendActivity(nil, &a)
 				if err != nil {
 					return err
 				}
