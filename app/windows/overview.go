@@ -238,10 +238,12 @@ type liveRows struct {
 	rows  []*row
 	box   *fyne.Container
 	blank *text
+
+	height float32 // of a row
 }
 
 func newLiveRows(cols columns, cells func() []fyne.CanvasObject) *liveRows {
-	l := &liveRows{cols: cols, make: cells, blank: newText("", view.RoleMuted).wrapped()}
+	l := &liveRows{cols: cols, make: cells, blank: newText("", view.RoleMuted).wrapped(), height: rowHeight}
 	l.box = container.New(stack{0})
 	return l
 }
@@ -251,7 +253,7 @@ func (l *liveRows) resize(n int) {
 		return
 	}
 	for len(l.rows) < n {
-		l.rows = append(l.rows, newRow(&l.cols, rowHeight, l.make()...))
+		l.rows = append(l.rows, newRow(&l.cols, l.height, l.make()...))
 	}
 	l.rows = l.rows[:n]
 	l.box.Objects = l.box.Objects[:0]

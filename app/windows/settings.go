@@ -15,9 +15,10 @@ import (
 const (
 	sectionGeneral    = "general"
 	sectionResilience = "resilience"
+	sectionRules      = "rules"
 )
 
-var settingSections = []string{sectionGeneral, sectionResilience}
+var settingSections = []string{sectionGeneral, sectionResilience, sectionRules}
 
 // settings is the page of the settings, a section at a time.
 type settings struct {
@@ -26,11 +27,12 @@ type settings struct {
 	parts      *segments
 	general    *generalSettings
 	resilience *resilienceSettings
+	rules      *ruleSettings
 	boxes      map[string]fyne.CanvasObject
 }
 
 func newSettings(u *ui) *settings {
-	return &settings{u: u, section: sectionGeneral, general: newGeneralSettings(u), resilience: newResilienceSettings(u)}
+	return &settings{u: u, section: sectionGeneral, general: newGeneralSettings(u), resilience: newResilienceSettings(u), rules: newRuleSettings(u)}
 }
 
 func (p *settings) key() string   { return pageSettings }
@@ -38,7 +40,7 @@ func (p *settings) title() string { return view.T("Settings") }
 func (p *settings) icon() string  { return "settings" }
 
 func (p *settings) action() fyne.CanvasObject {
-	p.parts = newSegments([]string{view.T("General"), view.T("Resilience")}, slices.Index(settingSections, p.section), func(at int) {
+	p.parts = newSegments([]string{view.T("General"), view.T("Resilience"), view.T("Error rules")}, slices.Index(settingSections, p.section), func(at int) {
 		p.open(settingSections[at])
 	})
 	p.reload()
@@ -59,8 +61,11 @@ func (p *settings) open(section string) {
 
 // reload asks for what is in force: others may have changed it.
 func (p *settings) reload() {
-	if p.section != sectionGeneral {
+	switch p.section {
+	case sectionResilience:
 		p.resilience.load()
+	case sectionRules:
+		p.rules.load()
 	}
 }
 
@@ -73,7 +78,7 @@ func (p *settings) head() heading {
 }
 
 func (p *settings) build() fyne.CanvasObject {
-	p.boxes = map[string]fyne.CanvasObject{sectionGeneral: p.general.build(), sectionResilience: p.resilience.build()}
+	p.boxes = map[string]fyne.CanvasObject{sectionGeneral: p.general.build(), sectionResilience: p.resilience.build(), sectionRules: p.rules.build()}
 	all := container.NewStack()
 	for _, s := range settingSections {
 		all.Add(p.boxes[s])
@@ -88,6 +93,8 @@ func (p *settings) apply() {
 	switch p.section {
 	case sectionResilience:
 		p.resilience.apply()
+	case sectionRules:
+		p.rules.apply()
 	default:
 		p.general.apply()
 	}

@@ -152,7 +152,7 @@ func TestBreakerRowsPutTroubleFirst(t *testing.T) {
 
 func TestProviderOptionsNameEachOnce(t *testing.T) {
 	got := ProviderOptions(coolSnapshot())
-	if !slices.Equal(got, []Option{{"a", "Alpha"}, {"b", "Beta"}, {"c", "gamma"}}) {
+	if !slices.Equal(got, []Option{{"a", "Alpha", "Alpha"}, {"b", "Beta", "Beta"}, {"c", "gamma", "gamma"}}) {
 		t.Errorf("%+v", got)
 	}
 }

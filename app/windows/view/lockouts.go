@@ -119,15 +119,16 @@ func failureKind(kind string) string {
 	return Reason(kind)
 }
 
-// Option is one of a list to choose from: what is sent, and how it reads.
-type Option struct{ ID, Word string }
+// Option is one of a list to choose from: what is sent, how it reads in the
+// list, and its plain name.
+type Option struct{ ID, Word, Name string }
 
 // ProviderOptions returns the providers that have connections, by name.
 func ProviderOptions(s control.Snapshot) []Option {
 	var out []Option
 	for _, c := range s.Connections {
 		if !slices.ContainsFunc(out, func(o Option) bool { return o.ID == c.Provider }) {
-			out = append(out, Option{c.Provider, c.ProviderName})
+			out = append(out, Option{c.Provider, c.ProviderName, c.ProviderName})
 		}
 	}
 	slices.SortFunc(out, func(a, b Option) int { return strings.Compare(strings.ToLower(a.Word), strings.ToLower(b.Word)) })
