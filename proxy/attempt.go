@@ -233,7 +233,7 @@ func (t *attempt) fail(o outcome.Outcome, header http.Header, body []byte) verdi
 		DurationMs: time.Since(t.began).Milliseconds(), Until: x.s.svc.Real(effect.Until),
 	}, t.route)
 	x.act.FailedOver = true
-	f := failure{route: t.route, outcome: o, until: effect.Until, header: header, body: body, code: t.code}
+	f := failure{route: t.route, outcome: o, until: effect.Until, header: header, body: t.route.Scrub(body), code: t.code}
 	if !o.Fallback {
 		x.handOn(f)
 		return ended
