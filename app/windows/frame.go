@@ -33,6 +33,7 @@ type frame struct {
 	banner *banner
 	notice *banner
 	body   *fyne.Container
+	page   *fyne.Container // header, banner, body and message line
 	built  map[string]fyne.CanvasObject
 	spoken int
 }
@@ -47,11 +48,11 @@ func newFrame(u *ui) *frame {
 	words := container.New(stack{2}, titles, f.line)
 	header := container.New(inset{gapGroup, gapEdge, 12, gapEdge}, container.New(line{gap: gapGroup, grow: words}, words, f.right))
 	f.banner = newBanner(view.ShapeDotted, view.RoleWarning, nil)
-	f.notice = newBanner(view.ShapeCross, view.RoleError, func() { f.notice.Hide() })
+	f.notice = newBanner(view.ShapeCross, view.RoleError, func() { f.hide(f.notice) })
 	f.body = container.NewStack()
 	top := container.New(stack{0}, header, f.banner)
-	page := bordered(top, f.notice, nil, nil, f.body)
-	f.root = container.NewStack(container.New(railLayout{f.rail}, f.rail, page), tips.install())
+	f.page = bordered(top, f.notice, nil, nil, f.body)
+	f.root = container.NewStack(container.New(railLayout{f.rail}, f.rail, f.page), tips.install())
 	return f
 }
 
@@ -85,11 +86,11 @@ func (f *frame) apply() {
 	f.line.set(h.line)
 	switch {
 	case !f.u.lost.IsZero() && f.u.known:
-		f.banner.say(view.Tf("Breakwater is not answering. What you see is from %s; this window looks again every few seconds.", view.ClockSeconds(f.u.lost, f.u.now())))
+		f.tellOn(f.banner, view.Tf("Breakwater is not answering. What you see is from %s; this window looks again every few seconds.", view.ClockSeconds(f.u.lost, f.u.now())))
 	case !f.u.lost.IsZero():
-		f.banner.say(view.T("Breakwater is not answering yet. This window looks again every few seconds."))
+		f.tellOn(f.banner, view.T("Breakwater is not answering yet. This window looks again every few seconds."))
 	default:
-		f.banner.Hide()
+		f.hide(f.banner)
 	}
 }
 
@@ -101,14 +102,42 @@ func (f *frame) tell(s string) { f.speak(view.ShapeCheck, view.RoleSuccess, s) }
 
 func (f *frame) speak(shape view.Shape, role view.Role, s string) {
 	f.notice.shape.show(shape, role)
-	f.notice.say(s)
+	f.tellOn(f.notice, s)
 	f.spoken++
 	turn := f.spoken
 	f.u.after(12*time.Second, func() {
 		if turn == f.spoken {
-			f.notice.Hide()
+			f.hide(f.notice)
 		}
 	})
+}
+
+// tellOn shows a line and makes room for it.
+func (f *frame) tellOn(b *banner, s string) {
+	if b.Visible() && b.label.content == s {
+		return
+	}
+	b.say(s)
+	f.arrange()
+}
+
+// hide takes a line away and gives its room back.
+func (f *frame) hide(b *banner) {
+	if b.Visible() {
+		b.Hide()
+		f.arrange()
+	}
+}
+
+// arrange lays the page out anew: an object that appears or disappears does not
+// move its neighbours by itself. The second time wrapped lines know how wide
+// they are, and so how high.
+func (f *frame) arrange() {
+	for range 2 {
+		f.page.Layout.Layout(f.page.Objects, f.page.Size())
+		top := f.page.Objects[0].(*fyne.Container)
+		top.Layout.Layout(top.Objects, top.Size())
+	}
 }
 
 // banner is a calm line across the page.

@@ -152,6 +152,25 @@ func TestLostParentShowsABannerUntilItIsBack(t *testing.T) {
 	b.wantHidden("Breakwater is not answering")
 }
 
+func TestLinesAcrossThePageMoveItAside(t *testing.T) {
+	b := newBench(t, "busy", pageCooldowns)
+	f := b.frame
+	top, bottom := f.body.Position().Y, f.body.Position().Y+f.body.Size().Height
+	b.lose()
+	f.say("That did not work.")
+	if got := f.body.Position().Y; got < top+f.banner.MinSize().Height {
+		t.Errorf("the banner covers the page: it begins at %v, before at %v", got, top)
+	}
+	if got := f.body.Position().Y + f.body.Size().Height; got > bottom-f.notice.MinSize().Height {
+		t.Errorf("the message covers the page: it ends at %v, before at %v", got, bottom)
+	}
+	b.sync()
+	f.hide(f.notice)
+	if f.body.Position().Y != top || f.body.Position().Y+f.body.Size().Height != bottom {
+		t.Error("the room is not given back")
+	}
+}
+
 func TestFollowComesBackAfterABreak(t *testing.T) {
 	b := newBench(t, "busy", "")
 	pauses := retryPauses
