@@ -74,15 +74,18 @@ func (r *reservoir) take() {
 // spacing returns the time between two starts in force.
 func (l *limiter) spacing() time.Duration { return max(l.conn.rules.Spacing, l.learned) }
 
-// held returns until when nobody at all can start: what is not a matter of
-// waiting one's turn. Spacing is.
+// held returns until when nobody at all can start.
 func (l *limiter) held(now time.Time) time.Time {
 	r, c := &l.conn.rules, l.conn
 	at := later(l.reserve.free(now), l.minute.free(now, r.PerMinute))
 	at = later(at, c.provider.free(now, r.ProviderPerMinute))
 	at = later(at, c.day.free(now, r.PerDay))
 	at = later(at, c.tokensMinute.free(now, r.TokensPerMinute))
-	return later(at, c.tokensDay.free(now, r.TokensPerDay))
+	at = later(at, c.tokensDay.free(now, r.TokensPerDay))
+	if s := l.spacing(); s > 0 && !l.last.IsZero() {
+		at = later(at, l.last.Add(s))
+	}
+	return at
 }
 
 // next returns when the oldest may start; false when a running one must end
@@ -91,11 +94,7 @@ func (l *limiter) next(now time.Time) (time.Time, bool) {
 	if n := l.conn.rules.Concurrent; n > 0 && l.running >= n {
 		return time.Time{}, false
 	}
-	at := l.held(now)
-	if s := l.spacing(); s > 0 && !l.last.IsZero() {
-		at = later(at, l.last.Add(s))
-	}
-	return at, true
+	return l.held(now), true
 }
 
 // start counts a call that begins now.

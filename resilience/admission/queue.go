@@ -215,7 +215,7 @@ func (q *Queues) outcome(ctx context.Context, s *Slot) (*Slot, error) {
 
 // heldBack refuses a call whose wait would be in vain.
 func (l *limiter) heldBack(model string, until, now time.Time) *Error {
-	e := l.refusal(QueueTimeout, now, model, "nothing can start for %s, longer than this request may wait", until.Sub(now).Round(time.Second))
+	e := l.refusal(QueueTimeout, now, model, "nothing can start for %s, longer than this request may wait", until.Sub(now).Round(time.Millisecond))
 	e.RetryAfter, e.Elsewhere = until.Sub(now), true
 	return e
 }

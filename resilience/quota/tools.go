@@ -109,14 +109,16 @@ var (
 // toolUnit follows a number that counts something else.
 var toolUnit = regexp.MustCompile(`(?i)^\s*(?:tokens?|char|bytes?|seconds?|%|\.\d)`)
 
-// How far from the number the word may stand that says what it counts.
+// How far from the number the word may stand that says what it counts, in bytes.
 const (
 	toolBefore = 60
 	toolBehind = 20
+	toolText   = 4000 // what is looked at of a body
 )
 
 // ParseToolLimit reads the number of tools that a refusal allows.
 func ParseToolLimit(text string) (int, bool) {
+	text = text[:min(len(text), toolText)]
 	for _, m := range toolCap.FindAllStringSubmatchIndex(text, -1) {
 		near := text[max(0, m[0]-toolBefore):min(len(text), m[1]+toolBehind)]
 		if !toolWord.MatchString(near) || toolUnit.MatchString(text[m[1]:]) {
