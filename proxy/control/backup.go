@@ -89,7 +89,7 @@ func (s *Service) Export(_ context.Context, passphrase string) (Backup, error) {
 		}
 	}
 	if passphrase != "" {
-		if b.Secrets, err = sealSecrets(keys, passphrase); err != nil {
+		if b.Secrets, err = backupSeal.seal(keys, passphrase); err != nil {
 			return Backup{}, err
 		}
 	}
@@ -119,7 +119,7 @@ func (s *Service) Import(ctx context.Context, in ImportRequest) (ImportReport, e
 		return ImportReport{}, Invalid("backup.format", "this version reads format %d", backupFormat)
 	}
 	dry := in.DryRun == nil || *in.DryRun
-	keys, err := openSecrets(in.Backup.Secrets, in.Passphrase)
+	keys, err := backupSeal.open(in.Backup.Secrets, in.Passphrase)
 	if err != nil {
 		return ImportReport{}, err
 	}

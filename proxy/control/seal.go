@@ -34,9 +34,15 @@ type SealedSecrets struct {
 	Box  string `json:"box"`
 }
 
-var sealKDF = fmt.Sprintf("scrypt-%d-%d-%d", scryptN, scryptR, scryptP)
+// sealer seals at a cost, scrypt's N.
+type sealer int
 
-func sealSecrets(keys map[string]string, passphrase string) (*SealedSecrets, error) {
+// backupSeal seals what leaves the program.
+const backupSeal = sealer(scryptN)
+
+func (n sealer) kdf() string { return fmt.Sprintf("scrypt-%d-%d-%d", n, scryptR, scryptP) }
+
+func (n sealer) seal(keys map[string]string, passphrase string) (*SealedSecrets, error) {
 	if len(passphrase) < minPassphrase || len(passphrase) > maxPassphrase {
 		return nil, Invalid("passphrase", "%d to %d characters", minPassphrase, maxPassphrase)
 	}
@@ -46,26 +52,26 @@ func sealSecrets(keys map[string]string, passphrase string) (*SealedSecrets, err
 	}
 	salt := make([]byte, 16)
 	_, _ = rand.Read(salt) // never fails
-	box, err := sealBox(passphrase, salt)
+	box, err := n.box(passphrase, salt)
 	if err != nil {
 		return nil, err
 	}
 	nonce := make([]byte, box.NonceSize())
 	_, _ = rand.Read(nonce) // never fails
 	return &SealedSecrets{
-		KDF: sealKDF, Salt: base64.StdEncoding.EncodeToString(salt),
+		KDF: n.kdf(), Salt: base64.StdEncoding.EncodeToString(salt),
 		Box: base64.StdEncoding.EncodeToString(box.Seal(nonce, nonce, plain, []byte(sealName))),
 	}, nil
 }
 
-// openSecrets returns the sealed keys by the names of their connections.
+// open returns the sealed keys by the names of their connections.
 // Without a passphrase they stay sealed, which is no error.
-func openSecrets(s *SealedSecrets, passphrase string) (map[string]string, error) {
+func (n sealer) open(s *SealedSecrets, passphrase string) (map[string]string, error) {
 	if s == nil || passphrase == "" {
 		return map[string]string{}, nil
 	}
-	if s.KDF != sealKDF { // another cost could be chosen to stall us
-		return nil, Invalid("backup.secrets.kdf", "this version reads %s", sealKDF)
+	if s.KDF != n.kdf() { // another cost could be chosen to stall us
+		return nil, Invalid("backup.secrets.kdf", "this version reads %s", n.kdf())
 	}
 	salt, err := base64.StdEncoding.DecodeString(s.Salt)
 	if err != nil || len(passphrase) > maxPassphrase {
@@ -75,7 +81,7 @@ func openSecrets(s *SealedSecrets, passphrase string) (map[string]string, error)
 	if err != nil {
 		return nil, errSealed
 	}
-	box, err := sealBox(passphrase, salt)
+	box, err := n.box(passphrase, salt)
 	if err != nil {
 		return nil, err
 	}
@@ -92,8 +98,8 @@ func openSecrets(s *SealedSecrets, passphrase string) (map[string]string, error)
 
 var errSealed = Invalid("passphrase", "does not open the backup's secrets, or they are damaged")
 
-func sealBox(passphrase string, salt []byte) (cipher.AEAD, error) {
-	key, err := scrypt.Key([]byte(passphrase), salt, scryptN, scryptR, scryptP, 32)
+func (n sealer) box(passphrase string, salt []byte) (cipher.AEAD, error) {
+	key, err := scrypt.Key([]byte(passphrase), salt, int(n), scryptR, scryptP, 32)
 	if err != nil {
 		return nil, fmt.Errorf("derive the backup's key: %w", err)
 	}
