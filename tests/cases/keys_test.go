@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"breakwater/proxy/control"
+	"breakwater/proxy/rest"
 	"breakwater/tests/scenario"
 )
 
@@ -152,5 +153,28 @@ func TestKeysManageAcrossARestart(t *testing.T) {
 	}
 	if a := k.Do(http.MethodGet, "/api/state", "", "Authorization", "Bearer "+manage.Key); a.Status != 403 {
 		t.Errorf("a deleted key: %d", a.Status)
+	}
+}
+
+// A page in a browser reaches no route of the management API, not even with a
+// credential (cases P47 to P49).
+func TestPagesDoNotReachTheManagementAPI(t *testing.T) {
+	k := scenario.Start(t)
+	for _, rt := range rest.Routes() {
+		path := strings.ReplaceAll(rt.Path, "{id}", "x")
+		for name, headers := range map[string][]string{
+			"a foreign origin":    {"Origin", "https://evil.example"},
+			"a file":              {"Origin", "null"},
+			"a cross-site fetch":  {"Sec-Fetch-Site", "cross-site"},
+			"a same-site fetch":   {"Sec-Fetch-Site", "same-site"},
+			"a name that rebinds": {"Host", "evil.example"},
+			"a name like our own": {"Host", "localhost.evil.example:7411"},
+			"a preflight":         {"Origin", "https://evil.example", "Access-Control-Request-Method", rt.Method},
+		} {
+			a := k.Do(rt.Method, path, "{}", append([]string{"Authorization", "Bearer " + k.Token}, headers...)...)
+			if a.Status != http.StatusForbidden || a.Header.Get("Access-Control-Allow-Origin") != "" {
+				t.Errorf("%s %s from %s: %d, want 403", rt.Method, path, name, a.Status)
+			}
+		}
 	}
 }
