@@ -39,7 +39,7 @@ func (p *ruleSettings) build() fyne.CanvasObject {
 			list = append(list, column{title: view.T("Status"), width: 44}, column{title: view.T("Text"), width: 90, flex: 2})
 		}
 		return columns{gap: 10, edge: 8, list: append(list, column{title: view.T("Leaves out"), width: 78, flex: 1},
-			column{title: view.T("Reason"), width: 100, flex: 1, priority: 1}, column{title: view.T("For"), width: 60, right: true}, column{width: 28})}
+			column{title: view.T("Reason"), width: 100, flex: 1, priority: 1}, column{title: view.T("For"), width: 74, right: true}, column{width: 28})}
 	}
 	cells := func(match bool) func() []fyne.CanvasObject {
 		return func() []fyne.CanvasObject {
