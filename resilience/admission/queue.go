@@ -197,6 +197,9 @@ func (q *Queues) outcome(ctx context.Context, s *Slot) (*Slot, error) {
 	defer q.mu.Unlock()
 	t, l, now := s.ticket, s.limiter, time.Now()
 	s.ticket = nil
+	if ctx.Err() == nil {
+		l.dispatch(q, now) // a wait that just fits ends in the same moment
+	}
 	l.remove(t)
 	switch {
 	case ctx.Err() != nil: // also when the start came at the same moment (P61)
