@@ -135,11 +135,18 @@ func second(ctx context.Context, o options, running *proxy.RunningError) int {
 // collecting at the usual twice costs a sixth of a request.
 const gcPercent = 300
 
+// memoryLimit is where the heap stops growing so freely: a few huge bodies
+// must not leave hundreds of megabytes behind.
+const memoryLimit = 128 << 20
+
 // product opens the stores, puts everything together and serves until the
 // context ends.
 func product(ctx context.Context, o options, log *slog.Logger, instance *proxy.Instance, stop context.CancelFunc) error {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
+	}
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(memoryLimit)
 	}
 	store, err := db.Open(ctx, db.Options{Dir: o.dataDir, Log: log})
 	if err != nil {
