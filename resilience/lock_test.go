@@ -375,3 +375,21 @@ func TestServerFaultLocksAModelForSeconds(t *testing.T) {
 		}
 	}
 }
+
+// The operator's reset leaves a terminal connection as it is, its locked
+// models included (settings sheet §6.1).
+func TestResetLeavesATerminalConnectionAlone(t *testing.T) {
+	r := newRig(t)
+	c := r.conn("a", "gemini", perModel)
+	r.mark(c, "m1", answer{status: 429, body: `{"error":{"message":"slow down"}}`})
+	r.mark(c, "m2", answer{status: 401, body: `{"error":{"message":"bad key"}}`})
+	if got := r.ClearConnection("a"); !got.Found || got.Cleared || got.Lockouts != 0 || got.Terminal != outcome.Expired {
+		t.Errorf("%+v", got)
+	}
+	if n := len(r.Lockouts()); n != 1 {
+		t.Errorf("%d models are locked", n)
+	}
+	if got := r.ResetConnection("a"); !got.Cleared || got.Lockouts != 1 || got.Terminal != outcome.NotTerminal {
+		t.Errorf("new credentials: %+v", got)
+	}
+}

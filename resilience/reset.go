@@ -40,6 +40,9 @@ func (e *Engine) clear(id string, force bool, why string) ClearResult {
 	if c == nil {
 		return ClearResult{}
 	}
+	if t := c.seen.Load().terminal; t != outcome.NotTerminal && !force {
+		return ClearResult{Found: true, Terminal: t} // nothing at all, its lockouts stay too (settings sheet §6.1)
+	}
 	defer e.out.flush()
 	now := e.clock.Now()
 	r := ClearResult{Found: true, Lockouts: c.clearLocks(e, now, "", why)}
