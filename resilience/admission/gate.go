@@ -39,7 +39,6 @@ type waiter struct {
 	permit   *Permit // not granted yet
 	at       *gate   // whose queue it stands in; nil once it is out
 	deadline time.Time
-	gone     func() bool // the client has left
 	granted  bool
 	err      error
 	ready    chan struct{}
@@ -166,17 +165,15 @@ func (g *Gates) admit(list []*gate) {
 			return
 		}
 		w.leave()
-		switch x := full(w.permit.gates); {
-		case w.gone(): // its own call takes note
-		case x != nil:
+		if x := full(w.permit.gates); x != nil {
 			w.join(x)
-		default:
-			w.permit.occupy()
-			for _, y := range w.permit.gates {
-				y.waiting--
-			}
-			w.settle(true, nil)
+			continue
 		}
+		w.permit.occupy()
+		for _, y := range w.permit.gates {
+			y.waiting--
+		}
+		w.settle(true, nil)
 	}
 }
 

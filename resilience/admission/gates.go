@@ -53,7 +53,7 @@ func (g *Gates) Acquire(ctx context.Context, timeout time.Duration, needs ...Nee
 	if timeout <= 0 {
 		timeout = DefaultWait
 	}
-	p, err := g.enter(ctx, timeout, needs)
+	p, err := g.enter(timeout, needs)
 	if err != nil || p.waiter == nil {
 		return p, err
 	}
@@ -68,7 +68,7 @@ func (g *Gates) Acquire(ctx context.Context, timeout time.Duration, needs ...Nee
 }
 
 // enter takes the gates, or queues for them: then the permit has a waiter.
-func (g *Gates) enter(ctx context.Context, timeout time.Duration, needs []Need) (*Permit, error) {
+func (g *Gates) enter(timeout time.Duration, needs []Need) (*Permit, error) {
 	p := &Permit{owner: g}
 	p.gates = p.inline[:0]
 	g.mu.Lock()
@@ -88,7 +88,6 @@ func (g *Gates) enter(ctx context.Context, timeout time.Duration, needs []Need) 
 	g.seq++
 	p.waiter = &waiter{
 		seq: g.seq, permit: p, deadline: time.Now().Add(timeout), ready: make(chan struct{}),
-		gone: func() bool { return ctx.Err() != nil },
 	}
 	for _, y := range p.gates {
 		y.waiting++

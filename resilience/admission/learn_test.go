@@ -102,6 +102,25 @@ func TestHeaderCases(t *testing.T) {
 			t.Errorf("%+v", v)
 		}
 	})
+	run("what is left is filled every minute", func(t *testing.T) {
+		n := int64(1000)
+		q := queues("acme", nil, Overrides{RPM: &n}) // no learned spacing in the way
+		q.Learn(call, limited("10", "0", "30s"))
+		for _, wait := range []time.Duration{30 * time.Second, time.Minute, time.Minute} {
+			e := refused(t, func() error {
+				q.limiters[acme].conn.rules.MaxWait = ms
+				_, err := q.Acquire(t.Context(), call)
+				return err
+			}(), QueueTimeout)
+			if e.RetryAfter != wait {
+				t.Errorf("filled in %s", e.RetryAfter)
+			}
+			pause(t, wait)
+			for range 10 {
+				send(t, q, call).Release()
+			}
+		}
+	})
 	run("nothing is left: who cannot wait for more goes at once", func(t *testing.T) {
 		q := queues("acme", func(q *settings.RequestQueue) { q.ConcurrentRequests = 1 }, Overrides{})
 		first := send(t, q, call)

@@ -129,8 +129,8 @@ func (l *limiter) dispatch(q *Queues, now time.Time) {
 		}
 		if l.conn.protected {
 			at, ok := l.next(now)
-			if !ok {
-				break
+			if !ok { // the end of a running one calls again
+				return
 			}
 			if at.After(now) {
 				l.arm(q, at.Sub(now))
@@ -140,9 +140,6 @@ func (l *limiter) dispatch(q *Queues, now time.Time) {
 		l.remove(t)
 		l.start(now)
 		t.settle(true, nil)
-	}
-	if l.timer != nil {
-		l.timer.Stop()
 	}
 }
 

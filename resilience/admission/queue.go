@@ -185,9 +185,7 @@ func (q *Queues) enter(ctx context.Context, call Call) (*Slot, error) {
 	t := &ticket{model: call.Model, deadline: deadline, ready: make(chan struct{}), gone: func() bool { return ctx.Err() != nil }}
 	t.place = l.queue.PushBack(t)
 	s.ticket = t
-	if l.queue.Len() == 1 {
-		l.dispatch(q, now)
-	}
+	l.dispatch(q, now)
 	return s, nil
 }
 

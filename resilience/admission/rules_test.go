@@ -172,6 +172,43 @@ func TestRates(t *testing.T) {
 			t.Errorf("after %s: %v", r.after, r.err)
 		}
 	})
+	run("a wait that just fits is waited", func(t *testing.T) {
+		q := queues("acme", func(q *settings.RequestQueue) { q.MinTimeBetweenRequestsMs, q.MaxWaitMs = 30_000, 30_000 }, Overrides{})
+		for range 20 { // whichever of two timers comes first
+			r := <-waitFor(t, q, call)
+			if r.err != nil {
+				t.Fatalf("after %s: %v", r.after, r.err)
+			}
+			r.got.Release()
+		}
+	})
+	run("a call that left in the moment of its turn uses up nothing", func(t *testing.T) {
+		q := queues("acme", func(q *settings.RequestQueue) { q.ConcurrentRequests, q.RequestsPerMinute = 1, 2 }, Overrides{})
+		first := send(t, q, call)
+		ctx, leave := context.WithCancel(t.Context())
+		gone := start(func() (*Slot, error) { return q.Acquire(ctx, call) })
+		synctest.Wait()
+		leave()
+		first.Release()
+		if r := <-gone; r.err == nil {
+			t.Error("it was started")
+		}
+		send(t, q, call).Release()
+	})
+	run("nobody is overtaken, even when a timer is late", func(t *testing.T) {
+		q := queues("acme", func(q *settings.RequestQueue) { q.MinTimeBetweenRequestsMs = 350 }, Overrides{})
+		send(t, q, call).Release()
+		older := waitFor(t, q, call)
+		q.limiters[acme].timer.Stop()
+		pause(t, time.Second)
+		younger := waitFor(t, q, call)
+		if r := <-older; r.err != nil || r.after != time.Second {
+			t.Errorf("the older one after %s: %v", r.after, r.err)
+		}
+		if r := <-younger; r.err != nil || r.after != 350*ms {
+			t.Errorf("the younger one after %s: %v", r.after, r.err)
+		}
+	})
 	run("tokens a minute and a day, requests a day", func(t *testing.T) {
 		n := func(v int64) *int64 { return &v }
 		q := queues("acme", nil, Overrides{TPM: n(1000), TPD: n(1500), RPD: n(3)})

@@ -129,31 +129,45 @@ func storm(t *testing.T, limit int, changing bool) {
 // TestRealStorm does the same outside a bubble, where grants and cancellations
 // really meet.
 func TestRealStorm(t *testing.T) {
-	g, limit := NewGates(), 8
+	const limit = 8
+	g := NewGates()
 	needs := []Need{{Key{Level: Global}, limit, Unbounded}, {account, limit, Unbounded}}
-	var inside meter
-	var all sync.WaitGroup
-	var wrong atomic.Int64
-	for i := range 2000 {
-		all.Go(func() {
-			ctx, cancel := context.WithCancelCause(context.Background())
+	q := queues("acme", func(q *settings.RequestQueue) { q.ConcurrentRequests = limit }, Overrides{})
+	for name, acquire := range map[string]func(ctx context.Context, i int) (interface{ Release() }, error){
+		"gates": func(ctx context.Context, i int) (interface{ Release() }, error) {
+			return g.Acquire(ctx, time.Minute, needs[i%2:]...)
+		},
+		"queue": func(ctx context.Context, _ int) (interface{ Release() }, error) { return q.Acquire(ctx, call) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			var inside meter
+			var all sync.WaitGroup
+			var wrong atomic.Int64
 			gone := errors.New("gone")
-			all.Go(func() { cancel(gone) })
-			p, err := g.Acquire(ctx, time.Minute, needs[i%2:]...)
-			if err != nil {
-				if !errors.Is(err, gone) {
-					wrong.Add(1)
-				}
-				return
+			for i := range 2000 {
+				all.Go(func() {
+					ctx, cancel := context.WithCancelCause(context.Background())
+					all.Go(func() { cancel(gone) })
+					p, err := acquire(ctx, i)
+					if err != nil {
+						if !errors.Is(err, gone) {
+							wrong.Add(1)
+						}
+						return
+					}
+					inside.enter()
+					inside.in.Add(-1)
+					p.Release()
+					p.Release()
+				})
 			}
-			inside.enter()
-			inside.in.Add(-1)
-			p.Release()
-			p.Release()
+			all.Wait()
+			if inside.most.Load() > limit || wrong.Load() > 0 {
+				t.Errorf("%d at once, %d wrong errors", inside.most.Load(), wrong.Load())
+			}
 		})
 	}
-	all.Wait()
-	if len(g.gates) != 0 || inside.most.Load() > int64(limit) || wrong.Load() > 0 {
-		t.Errorf("left %+v, %d at once, %d wrong errors", g.Views(), inside.most.Load(), wrong.Load())
+	if v := q.view(t, acme); len(g.gates) != 0 || v.Running != 0 || v.Queued != 0 {
+		t.Errorf("left %+v, %+v", g.Views(), v)
 	}
 }

@@ -33,9 +33,6 @@ func (q *Queues) Sweep() (wedged []string) {
 		case l.wedged(now):
 			wedged = append(wedged, key)
 			delete(q.limiters, key)
-			if l.timer != nil {
-				l.timer.Stop()
-			}
 			l.refuse(func(*ticket) *Error {
 				return &Error{Code: QueueWedged, Message: "Breakwater's own queue for " + key + " stood still and was taken down."}
 			})
