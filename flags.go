@@ -46,12 +46,19 @@ func parse(args []string, env func(string) string, out io.Writer) (options, erro
 		}
 		o.port = n
 	}
+	if len(args) > 0 && (args[0] == "--version" || args[0] == "-version") {
+		args[0] = "version"
+	}
+	if len(args) > 0 && args[0] == "help" {
+		args[0] = "--help"
+	}
 	if len(args) > 0 && len(args[0]) > 0 && args[0][0] != '-' {
 		o.command, args = args[0], args[1:]
 	}
 	fs := flag.NewFlagSet("breakwater", flag.ContinueOnError)
-	fs.SetOutput(out)
-	fs.Usage = func() { fmt.Fprint(out, usage); fs.PrintDefaults() }
+	// A mistake is told in one line; the flags are shown to those who ask.
+	fs.SetOutput(io.Discard)
+	fs.Usage = func() {}
 	fs.StringVar(&o.dataDir, "data-dir", o.dataDir, "keep the data in this `folder` (BREAKWATER_DATA_DIR)")
 	switch o.command {
 	case "":
@@ -67,8 +74,13 @@ func parse(args []string, env func(string) string, out io.Writer) (options, erro
 	default:
 		return o, fmt.Errorf("there is no command %q; see breakwater --help", o.command)
 	}
-	if err := fs.Parse(args); err != nil {
+	if err := fs.Parse(args); errors.Is(err, flag.ErrHelp) {
+		fs.SetOutput(out)
+		fmt.Fprint(out, usage)
+		fs.PrintDefaults()
 		return o, err
+	} else if err != nil {
+		return o, fmt.Errorf("%w; see breakwater --help", err)
 	}
 	rest := fs.Args()
 	if o.command == "window" && len(rest) > 0 {
@@ -78,7 +90,7 @@ func parse(args []string, env func(string) string, out io.Writer) (options, erro
 		return o, fmt.Errorf("unexpected argument %q; see breakwater --help", rest[0])
 	}
 	if o.port < 0 || o.port > 65535 {
-		return o, errors.New("the port is a number from 1 to 65535")
+		return o, errors.New("the port is a number from 1 to 65535, or 0 for any free one")
 	}
 	return o, nil
 }

@@ -42,7 +42,7 @@ var desktop interface {
 func main() { os.Exit(run(os.Args[1:])) }
 
 func run(args []string) int {
-	o, err := parse(args, os.Getenv, os.Stderr)
+	o, err := parse(args, os.Getenv, os.Stdout)
 	if err == nil && o.dataDir == "" {
 		o.dataDir, err = db.DefaultDir()
 	}

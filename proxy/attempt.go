@@ -3,6 +3,7 @@ package proxy
 import (
 	"context"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
@@ -157,8 +158,17 @@ func (t *attempt) send(ctx context.Context, body []byte) (*http.Response, error)
 	return x.s.up.Do(ctx, upstream.Call{
 		Method: x.r.Method, Dialect: x.rt.dialect, BaseURL: ep.URL, Path: x.rt.path, Query: x.r.URL.RawQuery,
 		Header: x.r.Header, Body: body,
-		Auth: authFor(r, ep), Credential: r.Credential(), Key: r.Key(),
+		Auth: authFor(r, ep), Credential: r.Credential(), Key: r.Key(), Via: x.via(),
 	})
+}
+
+// via is how many Breakwaters of this machine the request has passed.
+func (x *exchange) via() int {
+	n, err := strconv.Atoi(x.r.Header.Get(upstream.ViaHeader))
+	if err != nil {
+		return 0
+	}
+	return max(n, 0)
 }
 
 func isEventStream(res *http.Response) bool {

@@ -69,6 +69,10 @@ func (t *attempt) document(ctx context.Context, res *http.Response) verdict {
 	case whole && dialect.IsErrorDocument(held):
 		return t.fail(t.errorEvent(res, held), res.Header, held)
 	}
+	if whole && t.x.more && t.x.rt.dialect.EmptyDocument(held) {
+		// Suspicious, as an empty stream is: another target may have more to say.
+		return t.fail(t.without(classify.EmptyAnswer), nil, nil)
+	}
 	if whole {
 		t.usage.Document(t.x.rt.dialect, held)
 		t.head(res, len(held))

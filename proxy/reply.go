@@ -26,7 +26,7 @@ type refusal struct {
 
 // refuse answers with an error of our own, in the client's dialect.
 func (x *exchange) refuse(ref refusal) {
-	x.step(control.Step{Kind: control.StepRefused, Status: ref.Status, Reason: ref.Code, Until: untilStep(ref.wait)}, nil)
+	x.step(control.Step{Kind: control.StepRefused, Status: ref.Status, Reason: ref.Code, Until: ref.until()}, nil)
 	x.reply(ref.Status, "refused", x.rt.dialect.ErrorBody(ref.Refusal), ref.Refusal, ref.wait, func(h http.Header) {
 		h.Set("Content-Type", "application/json")
 		if ref.wait > 0 {
@@ -40,6 +40,14 @@ func (x *exchange) refuse(ref refusal) {
 
 // codeBreakerOpen is the guide's code for a provider whose breaker is open.
 const codeBreakerOpen = "provider_circuit_open"
+
+// until is when the refusal ends by itself; a pause ends by hand.
+func (r refusal) until() *time.Time {
+	if r.Code == codePaused {
+		return nil
+	}
+	return untilStep(r.wait)
+}
 
 func untilStep(wait time.Duration) *time.Time {
 	if wait <= 0 {
@@ -201,12 +209,12 @@ func (x *exchange) comeBack(plan resilience.Plan, wait time.Duration) dialect.Re
 	ref := dialect.Refusal{
 		Status: http.StatusTooManyRequests, Type: "rate_limit_error", Code: "all_connections_cooling_down",
 		Message: fmt.Sprintf("Breakwater: every connection that could answer is resting; the first is back in %s (%s). This is a local decision, nothing was sent.",
-			inWords(wait), end.UTC().Format("15:04:05 MST")),
+			inWords(wait), atTime(end)),
 		Extra: map[string]any{"reset_seconds": int(math.Ceil(wait.Seconds()))},
 	}
 	if len(x.failures) > 0 {
 		ref.Message = fmt.Sprintf("Breakwater: every connection that could answer is limited; the first is back in %s (%s).",
-			inWords(wait), end.UTC().Format("15:04:05 MST"))
+			inWords(wait), atTime(end))
 	}
 	if open := openBreaker(plan); open != "" && len(x.failures) == 0 {
 		ref.Code = codeBreakerOpen
@@ -247,9 +255,31 @@ func (x *exchange) story(last *failure) string {
 	}
 	var parts []string
 	for _, f := range x.failures {
-		parts = append(parts, fmt.Sprintf("%s failed (%s, status %d)", f.route.Record.Name, strings.ReplaceAll(string(f.outcome.Reason), "_", " "), f.outcome.Status))
+		parts = append(parts, f.route.Record.Name+" "+inShort(f))
 	}
 	return "Breakwater: " + strings.Join(parts, "; ") + ". No other connection is left to answer."
+}
+
+// inShort says in a few words what became of an attempt. A status is named only
+// if the upstream gave it.
+func inShort(f failure) string {
+	switch {
+	case f.outcome.Network:
+		return "could not be reached"
+	case f.outcome.Reason == outcome.ReasonEmptyAnswer:
+		return "gave no usable answer (check its base URL)"
+	case f.header == nil:
+		return "failed (" + strings.ReplaceAll(string(f.outcome.Reason), "_", " ") + ")"
+	}
+	return fmt.Sprintf("failed (%s, status %d)", strings.ReplaceAll(string(f.outcome.Reason), "_", " "), f.outcome.Status)
+}
+
+// atTime says a moment for people, with its day when it is not soon.
+func atTime(t time.Time) string {
+	if time.Until(t) > 12*time.Hour {
+		return t.UTC().Format("Mon 2 Jan, 15:04 MST")
+	}
+	return t.UTC().Format("15:04:05 MST")
 }
 
 // inWords says a span for people.

@@ -192,14 +192,26 @@ func (x *exchange) admit(w http.ResponseWriter) *refusal {
 	if ref := x.modelRefused(); ref != nil {
 		return ref
 	}
+	if x.via() > maxVia {
+		return &refusal{Refusal: dialect.Refusal{
+			Status: http.StatusLoopDetected, Type: "api_error", Code: "loop_detected",
+			Message: "A connection of Breakwater leads back to Breakwater: change its base URL.",
+		}}
+	}
 	if s.svc.Paused() {
 		return &refusal{wait: pausedWait, Refusal: dialect.Refusal{
-			Status: http.StatusTooManyRequests, Type: "rate_limit_error", Code: "paused",
-			Message: "Breakwater is paused. Resume it from its tray menu or its window.",
+			Status: http.StatusTooManyRequests, Type: "rate_limit_error", Code: codePaused,
+			Message: "Breakwater is paused. Resume it from its tray menu, its window, or with POST /api/app/pause.",
 		}}
 	}
 	return nil
 }
+
+// codePaused marks the refusals of a paused proxy.
+const codePaused = "paused"
+
+// maxVia is how many Breakwaters of one machine may stand in a row.
+const maxVia = 3
 
 // pausedWait is when a client of a paused proxy is asked to come back.
 const pausedWait = 15 * time.Second

@@ -56,7 +56,7 @@ func DefaultLimits() Limits { return LimitsOf(settings.Defaults().Timeouts) }
 func DemoLimits() Limits {
 	l := DefaultLimits()
 	l.Headers, l.Readiness, l.ReadinessMax = 10*time.Second, 10*time.Second, 20*time.Second
-	l.Stall, l.Idle = 10*time.Second, 20*time.Second
+	l.Stall, l.Idle, l.Body = 10*time.Second, 20*time.Second, 20*time.Second
 	return l
 }
 

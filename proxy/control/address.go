@@ -56,3 +56,13 @@ func isPrivateHost(host string) bool {
 	ip, err := netip.ParseAddr(host)
 	return err == nil && (ip.IsLoopback() || ip.IsPrivate() || ip.IsLinkLocalUnicast())
 }
+
+// checkNotUs refuses a connection that leads back to this very proxy.
+func (s *Service) checkNotUs(r ConnectionRecord) error {
+	theirs, err := url.Parse(r.BaseURL)
+	ours, err2 := url.Parse(s.cfg.Endpoint)
+	if r.BaseURL == "" || err != nil || err2 != nil || !isLoopbackURL(r.BaseURL) || theirs.Port() != ours.Port() {
+		return nil
+	}
+	return Invalid("baseUrl", "this is Breakwater itself; give the address of a provider")
+}

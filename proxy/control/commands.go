@@ -61,7 +61,10 @@ func (s *Service) newRecord(in ConnectionInput) (ConnectionRecord, catalog.Provi
 	if err := checkKey(key); err != nil {
 		return rec, p, err
 	}
-	return rec, p, checkRecord(rec, p, key != "", routes)
+	if err := checkRecord(rec, p, key != "", routes); err != nil {
+		return rec, p, err
+	}
+	return rec, p, s.checkNotUs(rec)
 }
 
 func lastPriority(routes []*Route) int {
@@ -104,6 +107,9 @@ func (s *Service) EditConnection(ctx context.Context, id string, patch Connectio
 		}
 	}
 	if err := checkRecord(rec, old.Provider, key != "", s.Routes()); err != nil {
+		return Connection{}, err
+	}
+	if err := s.checkNotUs(rec); err != nil {
 		return Connection{}, err
 	}
 	if newKey {

@@ -1,6 +1,7 @@
 package control
 
 import (
+	"strings"
 	"time"
 
 	"breakwater/proxy/catalog"
@@ -117,12 +118,5 @@ func (s *Service) providerName(breaker string) string {
 	if p, ok := catalog.Lookup(breaker); ok {
 		return p.Name
 	}
-	if routes := s.routes.Load(); routes != nil {
-		for _, r := range *routes {
-			if r.breakerName() == breaker {
-				return r.Record.Name
-			}
-		}
-	}
-	return breaker
+	return strings.TrimPrefix(breaker, customPrefix) // the host of a custom connection
 }

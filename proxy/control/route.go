@@ -237,11 +237,14 @@ func (r *Route) engineConnection(s *Service) resilience.Connection {
 	}
 }
 
+// customPrefix begins the breaker names of custom connections.
+const customPrefix = "custom:"
+
 // breakerName is the provider as the breaker knows it. Connections made from
 // the custom entry are different services: each address has its own breaker.
 func (r *Route) breakerName() string {
 	if r.Provider.ID == "custom" {
-		return "custom:" + hostOf(r.Record.BaseURL)
+		return customPrefix + hostOf(r.Record.BaseURL)
 	}
 	return r.Provider.ID
 }

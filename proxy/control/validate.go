@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -49,8 +50,8 @@ func checkRecord(r ConnectionRecord, p catalog.Provider, hasKey bool, others []*
 			bad.add("dialects", "%s does not speak %s", p.Name, dialect.Name(d).Title())
 		}
 	}
-	if len(r.DefaultModel) > maxModel {
-		bad.add("defaultModel", "at most %d characters", maxModel)
+	if len(r.DefaultModel) > maxModel || strings.ContainsFunc(r.DefaultModel, unicode.IsControl) {
+		bad.add("defaultModel", "at most %d characters, no control characters", maxModel)
 	}
 	if len(r.Models) > maxModels {
 		bad.add("models", "at most %d patterns", maxModels)
@@ -124,6 +125,8 @@ func checkURL(bad *problems, r ConnectionRecord, p catalog.Provider) {
 	switch {
 	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || len(r.BaseURL) > maxURL:
 		bad.add("baseUrl", "must be a URL that begins with http:// or https://")
+	case !validPort(u):
+		bad.add("baseUrl", "the port is a number from 1 to 65535")
 	case u.User != nil:
 		bad.add("baseUrl", "must not hold a user name or password")
 	case u.RawQuery != "" || u.Fragment != "":
@@ -135,6 +138,16 @@ func checkURL(bad *problems, r ConnectionRecord, p catalog.Provider) {
 		// and nowhere else; only this machine may stand in for it.
 		bad.add("baseUrl", "a passthrough connection always goes to the provider's own host")
 	}
+}
+
+// validPort reports whether the URL names no port or one that exists.
+func validPort(u *url.URL) bool {
+	p := u.Port()
+	if p == "" {
+		return true
+	}
+	n, err := strconv.Atoi(p)
+	return err == nil && n >= 1 && n <= 65535
 }
 
 func isClaude(p catalog.Provider) bool { return p.ID == "claude" }

@@ -184,10 +184,35 @@ func (n Name) LegitimatelyEmpty(data []byte) bool {
 	case Responses:
 		why = gjson.GetBytes(data, "response.incomplete_details.reason").Str
 	}
+	return endsEmpty(why)
+}
+
+// endsEmpty reports whether an answer that ended for this reason may be empty.
+func endsEmpty(why string) bool {
 	switch why {
 	case "max_tokens", "tool_use", "length", "tool_calls", "function_call", "content_filter", "refusal",
 		"max_output_tokens", "stop_sequence", "pause_turn", "model_context_window_exceeded":
 		return true
+	}
+	return false
+}
+
+// EmptyDocument reports whether a whole JSON answer says nothing although
+// nothing explains it: no text, no call, no refusal, and not ended by a limit
+// or a tool (case P30). Answers of other forms are never empty.
+func (n Name) EmptyDocument(doc []byte) bool {
+	switch n {
+	case Anthropic:
+		r := gjson.GetManyBytes(doc, "type", "content", "content.#", "stop_reason")
+		return r[0].Str == "message" && r[1].IsArray() && r[2].Int() == 0 && !endsEmpty(r[3].Str)
+	case Chat:
+		r := gjson.GetManyBytes(doc, "choices.#", "choices.0.message", "choices.0.finish_reason")
+		m := r[1]
+		return r[0].Int() == 1 && m.IsObject() && m.Get("content").String() == "" && !m.Get("tool_calls.0").Exists() &&
+			!m.Get("function_call").IsObject() && !m.Get("audio").IsObject() && m.Get("refusal").String() == "" && !endsEmpty(r[2].Str)
+	case Responses:
+		r := gjson.GetManyBytes(doc, "object", "status", "output", "output.#")
+		return r[0].Str == "response" && r[1].Str == "completed" && r[2].IsArray() && r[3].Int() == 0
 	}
 	return false
 }

@@ -98,7 +98,13 @@ type Call struct {
 	Auth       catalog.Auth
 	Credential catalog.CredentialKind
 	Key        string
+	// Via counts the Breakwaters that this request has passed on this machine.
+	Via int
 }
+
+// ViaHeader carries Call.Via from one Breakwater to the next on the same
+// machine, so that a circle of them ends. It never leaves the machine.
+const ViaHeader = "X-Breakwater-Via"
 
 // Do sends the call and returns the answer with its body decoded. An error
 // means that no answer came. A call is replayed once, on a fresh connection,

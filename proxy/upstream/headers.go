@@ -2,6 +2,7 @@ package upstream
 
 import (
 	"net/http"
+	"strconv"
 	"strings"
 
 	"breakwater/proxy/catalog"
@@ -56,6 +57,9 @@ func requestHeader(c Call) http.Header {
 		out["Content-Type"] = contentType
 	}
 	credential(out, c)
+	if onThisMachine(c.BaseURL) {
+		out[ViaHeader] = []string{strconv.Itoa(c.Via + 1)}
+	}
 	if c.Dialect == dialect.Anthropic && out.Get("Anthropic-Version") == "" {
 		out["Anthropic-Version"] = anthropicVersion
 	}
@@ -103,11 +107,22 @@ var droppedAnswer = map[string]bool{
 }
 
 // CopyAnswerHeader copies the headers of an upstream's answer that a client
-// may see.
+// may see: not those of its connection, nor those it lists as such.
 func CopyAnswerHeader(dst, src http.Header) {
 	for name, values := range src {
 		if !droppedAnswer[name] {
 			dst[name] = values
 		}
 	}
+	for _, listed := range src["Connection"] {
+		for name := range strings.SplitSeq(listed, ",") {
+			dst.Del(strings.TrimSpace(name))
+		}
+	}
+}
+
+// onThisMachine reports whether a base URL leads to a loopback address.
+func onThisMachine(base string) bool {
+	_, rest, ok := strings.Cut(base, "://")
+	return ok && (strings.HasPrefix(rest, "127.") || strings.HasPrefix(rest, "localhost") || strings.HasPrefix(rest, "[::1]"))
 }

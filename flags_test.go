@@ -1,0 +1,69 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"strings"
+	"testing"
+)
+
+func TestParse(t *testing.T) {
+	tests := []struct {
+		name string
+		args []string
+		env  map[string]string
+		want options
+		err  string // a part of the error, empty for none
+	}{
+		{"nothing", nil, nil, options{port: defaultPort}, ""},
+		{"flags", []string{"--headless", "--demo", "--port", "7500", "--data-dir", "/d"}, nil, options{headless: true, demo: true, port: 7500, dataDir: "/d"}, ""},
+		{"environment", nil, map[string]string{"BREAKWATER_PORT": "7600", "BREAKWATER_DATA_DIR": "/e"}, options{port: 7600, dataDir: "/e"}, ""},
+		{"a flag wins over the environment", []string{"--port=7500"}, map[string]string{"BREAKWATER_PORT": "7600"}, options{port: 7500}, ""},
+		{"window at a page", []string{"window", "--connect", "http://127.0.0.1:1", "activity"}, nil, options{command: "window", connect: "http://127.0.0.1:1", page: "activity", port: defaultPort}, ""},
+		{"version as a flag", []string{"--version"}, nil, options{command: "version", port: defaultPort}, ""},
+		{"token of the demo", []string{"token", "--demo"}, nil, options{command: "token", demo: true, port: defaultPort}, ""},
+		{"unknown command", []string{"serve"}, nil, options{}, `no command "serve"`},
+		{"unknown flag", []string{"--nope"}, nil, options{}, "nope"},
+		{"flag of another command", []string{"token", "--headless"}, nil, options{}, "headless"},
+		{"argument too many", []string{"--demo", "x"}, nil, options{}, `"x"`},
+		{"port out of range", []string{"--port", "99999"}, nil, options{}, "1 to 65535"},
+		{"port that is no number", nil, map[string]string{"BREAKWATER_PORT": "x"}, options{}, "BREAKWATER_PORT"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var out bytes.Buffer
+			got, err := parse(tt.args, func(k string) string { return tt.env[k] }, &out)
+			switch {
+			case tt.err == "" && (err != nil || got != tt.want):
+				t.Errorf("got %+v, %v", got, err)
+			case tt.err != "" && (err == nil || !strings.Contains(err.Error(), tt.err)):
+				t.Errorf("error %v, want one about %s", err, tt.err)
+			}
+			if out.Len() > 0 {
+				t.Errorf("printed %s", out.String())
+			}
+		})
+	}
+	for _, ask := range []string{"help", "--help", "-h"} {
+		var out bytes.Buffer
+		if _, err := parse([]string{ask}, func(string) string { return "" }, &out); !errors.Is(err, flag.ErrHelp) || !strings.Contains(out.String(), "breakwater token") || !strings.Contains(out.String(), "-headless") {
+			t.Errorf("%s: %v, %s", ask, err, out.String())
+		}
+	}
+}
+
+func TestHasDisplay(t *testing.T) {
+	for _, tt := range []struct {
+		goos string
+		env  map[string]string
+		want bool
+	}{
+		{"linux", nil, false}, {"linux", map[string]string{"DISPLAY": ":0"}, true},
+		{"linux", map[string]string{"WAYLAND_DISPLAY": "wayland-0"}, true}, {"windows", nil, true}, {"darwin", nil, true},
+	} {
+		if got := hasDisplay(tt.goos, func(k string) string { return tt.env[k] }); got != tt.want {
+			t.Errorf("%s with %v: %v", tt.goos, tt.env, got)
+		}
+	}
+}
