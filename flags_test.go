@@ -59,8 +59,11 @@ func TestHasDisplay(t *testing.T) {
 		env  map[string]string
 		want bool
 	}{
-		{"linux", nil, false}, {"linux", map[string]string{"DISPLAY": ":0"}, true},
-		{"linux", map[string]string{"WAYLAND_DISPLAY": "wayland-0"}, true}, {"windows", nil, true}, {"darwin", nil, true},
+		{"linux", nil, false},
+		{"linux", map[string]string{"DISPLAY": ":0"}, true},
+		{"linux", map[string]string{"WAYLAND_DISPLAY": "wayland-0"}, true},
+		{"windows", nil, true},
+		{"darwin", nil, true},
 	} {
 		if got := hasDisplay(tt.goos, func(k string) string { return tt.env[k] }); got != tt.want {
 			t.Errorf("%s with %v: %v", tt.goos, tt.env, got)

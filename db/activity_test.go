@@ -142,7 +142,9 @@ func TestPlainTraces(t *testing.T) {
 	at := t0
 	for _, s := range []control.Step{
 		{Kind: control.StepAnswered, OffsetMs: 3, ConnectionID: "c1", ConnectionName: "Work", Provider: "claude", Model: "m", Status: 200, DurationMs: 12},
-		{Kind: control.StepLeft}, {Kind: control.StepAnswered, ConnectionName: "caf\u00e9 <b>"}, {Kind: control.StepCut, Model: `a"b\\c`},
+		{Kind: control.StepLeft},
+		{Kind: control.StepAnswered, ConnectionName: "caf\u00e9 <b>"},
+		{Kind: control.StepCut, Model: `a"b\\c`},
 		{Kind: control.StepSkipped, Reason: "cooling", Until: &at},
 	} {
 		want, err := json.Marshal([]control.Step{s})

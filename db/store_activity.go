@@ -166,8 +166,10 @@ func plainStep(s *control.Step) string {
 	b = append(b, `","offsetMs":`...)
 	b = strconv.AppendInt(b, s.OffsetMs, 10)
 	for _, f := range [...][2]string{
-		{`,"connectionId":"`, s.ConnectionID}, {`,"connectionName":"`, s.ConnectionName},
-		{`,"provider":"`, s.Provider}, {`,"model":"`, s.Model},
+		{`,"connectionId":"`, s.ConnectionID},
+		{`,"connectionName":"`, s.ConnectionName},
+		{`,"provider":"`, s.Provider},
+		{`,"model":"`, s.Model},
 	} {
 		if f[1] != "" {
 			b = append(append(append(b, f[0]...), f[1]...), '"')

@@ -32,9 +32,11 @@ func TestTame(t *testing.T) {
 		{"a 429 without a wait gets one", unknown, 429, 4 * time.Second, http.Header{}, http.Header{"Retry-After": {"4"}}},
 		{"a 429 without any wait gets a second", claude, 429, 0, http.Header{}, http.Header{"Retry-After": {"1"}}},
 		{"a 500 gets none", claude, 500, 0, http.Header{}, http.Header{}},
-		{"the wall is stripped", claude, 429, 0,
+		{
+			"the wall is stripped", claude, 429, 0,
 			http.Header{"Retry-After": {"7"}, "Anthropic-Ratelimit-Unified-Status": {"allowed"}, "Anthropic-Ratelimit-Unified-5h-Reset": {"1"}, "Anthropic-Ratelimit-Requests-Limit": {"9"}},
-			http.Header{"Retry-After": {"7"}, "Anthropic-Ratelimit-Requests-Limit": {"9"}}},
+			http.Header{"Retry-After": {"7"}, "Anthropic-Ratelimit-Requests-Limit": {"9"}},
+		},
 		{"no x-should-retry: false on what can be tried again", claude, 500, 0, http.Header{"X-Should-Retry": {"false"}, "Request-Id": {"r"}}, http.Header{"Request-Id": {"r"}}},
 		{"x-should-retry: true stays", claude, 429, 0, http.Header{"X-Should-Retry": {"true"}, "Retry-After": {"1"}}, http.Header{"X-Should-Retry": {"true"}, "Retry-After": {"1"}}},
 		{"a 400 stays as it is", claude, 400, 0, http.Header{"X-Should-Retry": {"false"}, "Retry-After": {"3600"}}, http.Header{"X-Should-Retry": {"false"}, "Retry-After": {"3600"}}},

@@ -221,8 +221,7 @@ func (r *ruleDialog) store() {
 	r.save.enable(false)
 	r.send(d, func() { r.modal.cancel() }, func(err error) {
 		r.save.enable(true)
-		var invalid *control.InvalidError
-		if errors.As(err, &invalid) {
+		if invalid, ok := errors.AsType[*control.InvalidError](err); ok {
 			r.refuse(invalid.Fields)
 			return
 		}

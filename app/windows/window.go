@@ -71,7 +71,7 @@ func Run(ctx context.Context, o Options) (err error) {
 		case <-ended:
 		}
 	}()
-	u.begin()
+	u.begin() //nolint:contextcheck // the window has one life, u.ctx, made from ctx
 	// From within the loop: there, a window that gets no OpenGL ends the
 	// process; before it, Fyne would go on for ever without a window.
 	a.Lifecycle().SetOnStarted(u.win.Show)
@@ -161,7 +161,7 @@ func newUI(ctx context.Context, a fyne.App, o Options) *ui {
 	u.win.SetPadded(false)
 	u.build(o.Page)
 	u.win.Resize(fyne.NewSize(1000, 680))
-	u.shortcuts()
+	u.shortcuts() //nolint:contextcheck // see Run
 	return u
 }
 

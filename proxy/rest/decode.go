@@ -124,7 +124,7 @@ func (s *strict) object(path string, data []byte, dst reflect.Value) {
 
 func (s *strict) value(path string, data []byte, dst reflect.Value) {
 	// A type that reads itself may have a meaning for null.
-	if u, ok := dst.Addr().Interface().(json.Unmarshaler); ok && dst.Type() != rawType {
+	if u, ok := reflect.TypeAssert[json.Unmarshaler](dst.Addr()); ok && dst.Type() != rawType {
 		if u.UnmarshalJSON(data) != nil {
 			s.add(path, "Expected a time such as 2030-01-02T15:04:05Z")
 		}

@@ -124,11 +124,12 @@ func parameters(rt Route, sh shape) []object {
 
 // operationID names a route for generated clients, as in getProvidersId.
 func operationID(rt Route) string {
-	id := strings.ToLower(rt.Method)
+	var id strings.Builder
+	id.WriteString(strings.ToLower(rt.Method))
 	for word := range strings.FieldsFuncSeq(strings.TrimPrefix(rt.Path, "/api"), func(r rune) bool { return strings.ContainsRune("/-{}.", r) }) {
-		id += strings.ToUpper(word[:1]) + word[1:]
+		id.WriteString(strings.ToUpper(word[:1]) + word[1:])
 	}
-	return id
+	return id.String()
 }
 
 func (a *api) openAPI(*http.Request) (int, any, error) { return http.StatusOK, a.document(), nil }

@@ -129,7 +129,8 @@ var shapes = map[string]shape{
 	"DELETE /api/monitoring/health":  {out: []any{resetAnswer{}}},
 
 	"GET /api/activity": {query: []param{
-		{"before", "integer", "only rows with a smaller id"}, limitParam,
+		{"before", "integer", "only rows with a smaller id"},
+		limitParam,
 		{"connectionId", "string", "only requests that tried this connection"},
 		{"failedOnly", "boolean", "only requests that failed over, failed or were refused"},
 	}, out: []any{activityAnswer{}}},

@@ -137,7 +137,7 @@ func TestLimitsChangeWhileRunning(t *testing.T) {
 	run("a limit set later counts those who came without one", func(t *testing.T, g *Gates) {
 		a, b := pass(t, g, one(0, 20)), pass(t, g, one(0, 20))
 		_, err := g.Acquire(t.Context(), 0, one(1, 0))
-		refused(t, err, SemaphoreQueueFull)
+		_ = refused(t, err, SemaphoreQueueFull)
 		a.Release()
 		b.Release()
 		pass(t, g, one(1, 0)).Release()

@@ -45,7 +45,7 @@ func (e *Error) Error() string { return string(e.Code) + ": " + e.Message }
 
 // Is makes two refusals with one code equal.
 func (e *Error) Is(target error) bool {
-	t, ok := target.(*Error) //nolint:errorlint // compares this link of the chain only
+	t, ok := target.(*Error)
 	return ok && t.Code == e.Code
 }
 

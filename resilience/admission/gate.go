@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"slices"
 	"sync/atomic"
 	"time"
 )
@@ -148,9 +149,9 @@ func (g *Gates) sweep(list []*gate) {
 
 // full returns the innermost gate without room, nil when all have some.
 func full(list []*gate) *gate {
-	for i := len(list) - 1; i >= 0; i-- {
-		if !list[i].room() {
-			return list[i]
+	for _, l := range slices.Backward(list) {
+		if !l.room() {
+			return l
 		}
 	}
 	return nil

@@ -129,7 +129,7 @@ func TestGateCases(t *testing.T) {
 			t.Fatalf("%d wait", n)
 		}
 		g.Reset(func(k Key) bool { return k.Provider == "acme" })
-		refused(t, (<-next).err, SemaphoreReset)
+		_ = refused(t, (<-next).err, SemaphoreReset)
 		if v := g.Views(); len(v) != 1 || v[0].Running != 1 || v[0].Limit != 2 || v[0].Blocked != 0 {
 			t.Errorf("views: %+v", v)
 		}
@@ -173,14 +173,14 @@ func TestGateCases(t *testing.T) {
 		waiting := start(func() (*Permit, error) { return g.Acquire(t.Context(), 0, one(1, 1)) })
 		synctest.Wait()
 		_, err := g.Acquire(t.Context(), 0, one(1, 1))
-		refused(t, err, SemaphoreQueueFull)
+		_ = refused(t, err, SemaphoreQueueFull)
 		p.Release()
 		(<-waiting).got.Release()
 	})
 	run("case 71 depth 0 never waits", func(t *testing.T, g *Gates) {
 		p := pass(t, g, one(1, 0))
 		_, err := g.Acquire(t.Context(), 0, one(1, 0))
-		refused(t, err, SemaphoreQueueFull)
+		_ = refused(t, err, SemaphoreQueueFull)
 		p.Release()
 	})
 	run("an ended request is not queued", func(t *testing.T, g *Gates) {
@@ -212,7 +212,7 @@ func TestGateCases(t *testing.T) {
 	run("a key given twice has the stricter cap", func(t *testing.T, g *Gates) {
 		p := pass(t, g, one(5, 0), one(1, 0), one(0, 0))
 		_, err := g.Acquire(t.Context(), 0, one(5, 0), one(1, 0))
-		refused(t, err, SemaphoreQueueFull)
+		_ = refused(t, err, SemaphoreQueueFull)
 		p.Release()
 	})
 }
@@ -316,7 +316,7 @@ func TestComposite(t *testing.T) {
 		}
 		synctest.Wait()
 		_, err := g.Composite(t.Context(), c, "zai", "a", "m")
-		refused(t, err, SemaphoreQueueFull)
+		_ = refused(t, err, SemaphoreQueueFull)
 		p.Release()
 		all.Wait()
 	})

@@ -240,7 +240,7 @@ func TestBodyCases(t *testing.T) {
 			send(t, q, call).Release()
 		}
 		if r := <-waitFor(t, q, call); r.err != nil && r.after == 0 {
-			refused(t, r.err, QueueTimeout)
+			_ = refused(t, r.err, QueueTimeout)
 		} else {
 			t.Errorf("after %s: %v", r.after, r.err)
 		}

@@ -170,7 +170,8 @@ func TestQueueCases(t *testing.T) {
 		s.RequestQueue.MaxWaitMs = 120_000
 		q := NewQueues()
 		q.Configure(&s, []Conn{
-			{ID: "alpha", Provider: "gemini", APIKey: true, Active: true}, {ID: "beta", Provider: "gemini", APIKey: true, Active: true},
+			{ID: "alpha", Provider: "gemini", APIKey: true, Active: true},
+			{ID: "beta", Provider: "gemini", APIKey: true, Active: true},
 			{ID: "gamma", Provider: "acme", APIKey: true, Active: true},
 		})
 		for _, model := range []string{"m1", "m2", "m1"} { // one window for all models

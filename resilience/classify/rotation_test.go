@@ -15,9 +15,6 @@ func rotate(change func(*settings.Rotation)) option {
 	return with(func(o *Options) { o.Rotation = &r })
 }
 
-//go:fix inline
-func boolean(v bool) *bool { return new(v) }
-
 func TestRotationDefaults(t *testing.T) {
 	t.Run("case 120 defaults", func(t *testing.T) {
 		r := settings.Defaults().Rotation

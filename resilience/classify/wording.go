@@ -1,8 +1,9 @@
 package classify
 
-import "slices"
-
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // sequence is words that follow one another on one line. within bounds the
 // bytes between two neighbours; 0 leaves them free.

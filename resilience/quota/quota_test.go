@@ -53,21 +53,29 @@ func TestPreflightCases(t *testing.T) {
 		{"case 183 80 % used", on(), Account{}, account(80, -1), Verdict{Warn: true, Window: "session", Remaining: 20, ResetAt: hourReset}},
 		{"case 183 99 % used", on(), Account{}, account(99, -1), Verdict{Block: true, Reason: outcome.ReasonQuota, Window: "session", Remaining: 1, ResetAt: hourReset}},
 		{
-			"case 183 override 10, 91 % used", on(), Account{Thresholds: map[string]int64{"session": 10}}, account(91, -1),
+			"case 183 override 10, 91 % used", on(),
+			Account{Thresholds: map[string]int64{"session": 10}},
+			account(91, -1),
 			Verdict{Block: true, Reason: outcome.ReasonQuota, Window: "session", Remaining: 9, ResetAt: hourReset},
 		},
 		{
-			"case 183 override 10, 89 % used", on(), Account{Thresholds: map[string]int64{"session": 10}}, account(89, -1),
+			"case 183 override 10, 89 % used", on(),
+			Account{Thresholds: map[string]int64{"session": 10}},
+			account(89, -1),
 			Verdict{Warn: true, Window: "session", Remaining: 11, ResetAt: hourReset},
 		},
 		{
-			"case 184 the weekly window blocks", on(), Account{Thresholds: map[string]int64{"session": 5, "weekly": 20}}, account(50, 82),
+			"case 184 the weekly window blocks", on(),
+			Account{Thresholds: map[string]int64{"session": 5, "weekly": 20}},
+			account(50, 82),
 			Verdict{Block: true, Reason: outcome.ReasonQuota, Window: "weekly", Remaining: 18, ResetAt: weekReset},
 		},
 		{"case 185 nothing is known", on(), Account{}, nil, Verdict{}},
 		{"case 186 switched off", &settings.QuotaPreflight{DefaultThresholdPercent: 2}, Account{}, account(100, 100), Verdict{}},
 		{
-			"case 186 switched on", on(), Account{}, account(100, 100),
+			"case 186 switched on", on(),
+			Account{},
+			account(100, 100),
 			Verdict{Block: true, Reason: outcome.ReasonQuota, Window: "weekly", Remaining: 0, ResetAt: weekReset},
 		},
 		{"plenty is left", on(), Account{}, account(10, 20), Verdict{}},
@@ -75,7 +83,9 @@ func TestPreflightCases(t *testing.T) {
 		{
 			"the provider's threshold", on(func(s *settings.QuotaPreflight) {
 				s.ProviderWindowDefaults = map[string]map[string]int64{"claude": {"7d": 30}}
-			}), Account{Provider: "claude"}, account(-1, 75),
+			}),
+			Account{Provider: "claude"},
+			account(-1, 75),
 			Verdict{Block: true, Reason: outcome.ReasonQuota, Window: "weekly", Remaining: 25, ResetAt: weekReset},
 		},
 		{
@@ -88,7 +98,9 @@ func TestPreflightCases(t *testing.T) {
 		}), Account{Provider: "claude"}, account(-1, 75), Verdict{}},
 		{"the session does not count for the lane", on(), Account{IgnoreSession: true}, account(100, 50), Verdict{}},
 		{
-			"but the week does", on(), Account{IgnoreSession: true}, account(100, 100),
+			"but the week does", on(),
+			Account{IgnoreSession: true},
+			account(100, 100),
 			Verdict{Block: true, Reason: outcome.ReasonQuota, Window: "weekly", Remaining: 0, ResetAt: weekReset},
 		},
 		{"one figure only", on(), Account{}, overall(.99), Verdict{Block: true, Reason: outcome.ReasonQuota, Window: Overall, Remaining: 1}},
@@ -102,7 +114,9 @@ func TestPreflightCases(t *testing.T) {
 		}, Verdict{}},
 		{"another model's window", on(), Account{}, &Snapshot{At: t0, Windows: []Window{{Kind: Weekly, Scope: "sonnet", Used: 1, At: t0}}}, Verdict{}},
 		{
-			"the model's window", on(), Account{}, &Snapshot{At: t0, Windows: []Window{{Kind: Weekly, Scope: "opus", Used: 1, At: t0}}},
+			"the model's window", on(),
+			Account{},
+			&Snapshot{At: t0, Windows: []Window{{Kind: Weekly, Scope: "opus", Used: 1, At: t0}}},
 			Verdict{Block: true, Reason: outcome.ReasonQuota, Window: "weekly:opus"},
 		},
 	} {
@@ -237,7 +251,8 @@ func TestFromUsage(t *testing.T) {
 	}{
 		{
 			"percentages", `{"five_hour":{"utilization":42,"resets_at":"2030-01-02T04:04:05Z"},"seven_day":{"utilization":7.5,"resets_at":null},"seven_day_opus":null,"seven_day_sonnet":{"utilization":3}}`,
-			map[string]float64{"session": .42, "weekly": .075, "weekly:sonnet": .03}, false,
+			map[string]float64{"session": .42, "weekly": .075, "weekly:sonnet": .03},
+			false,
 		},
 		{"used up", `{"seven_day":{"utilization":100}}`, map[string]float64{"weekly": 1}, true},
 		{"a model's window is not the account's", `{"seven_day_opus":{"utilization":100}}`, map[string]float64{"weekly:opus": 1}, false},
@@ -251,7 +266,8 @@ func TestFromUsage(t *testing.T) {
 				{"kind":"weekly_scoped","percent":50,"is_active":true,"scope":{"model":{}}},
 				{"kind":"weekly_all","percent":100,"is_active":false},
 				{"kind":"hourly","percent":100,"is_active":true}]}`,
-			map[string]float64{"session": .1, "weekly": 1, "weekly:claude opus 4.5": .5, "weekly:claude-haiku": .5}, true,
+			map[string]float64{"session": .1, "weekly": 1, "weekly:claude opus 4.5": .5, "weekly:claude-haiku": .5},
+			true,
 		},
 		{"nothing known", `{"juniper_tide":1,"five_hour":5,"limits":[]}`, map[string]float64{}, false},
 	} {

@@ -56,7 +56,7 @@ func recorder(t *testing.T, k *scenario.Kit) (stop func() string) {
 		t.Fatal(err)
 	}
 	req.Header.Set("Authorization", "Bearer "+k.Token)
-	res, err := http.DefaultClient.Do(req)
+	res, err := http.DefaultClient.Do(req) //nolint:bodyclose // the reader below closes it
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -123,16 +123,19 @@ func TestAwkwardStreamsPass(t *testing.T) {
 	}{
 		{"case P24 line ends torn apart", "/v1/chat/completions", scenario.Chat, []string{
 			"event: a\r\ndata:{\"x\":1}\r", "\n\r", "\ndata: {\"x\":2}\r\r",
-			"data:{\"choices\":[{\"delta\":{\"content\":\"hi\"}}]}\r", "\n\r", "\ndata: [DONE]\r\r"}},
+			"data:{\"choices\":[{\"delta\":{\"content\":\"hi\"}}]}\r", "\n\r", "\ndata: [DONE]\r\r",
+		}},
 		{"case P40 arguments in the final event only", "/v1/responses", scenario.Responses, []string{callAdded, callDone, completed}},
 		{"case P40 arguments in both", "/v1/responses", scenario.Responses, []string{
 			callAdded,
 			event("response.function_call_arguments.delta", `{"type":"response.function_call_arguments.delta","item_id":"f","delta":"{\"p\""}`),
 			event("response.function_call_arguments.delta", `{"type":"response.function_call_arguments.delta","item_id":"f","delta":":1}"}`),
-			callDone, completed}},
+			callDone, completed,
+		}},
 		{"case P41 fragments without an id", "/v1/chat/completions", scenario.Chat, []string{opened(0, "c1"), call(0, `ty":"Os`), call(0, `lo"}`), toolEnd}},
 		{"case P41 two calls interleaved", "/v1/chat/completions", scenario.Chat, []string{
-			opened(0, "c1"), opened(1, "c2"), call(1, `ty":"Be`), call(0, `ty":"Os`), call(1, `rgen"}`), call(0, `lo"}`), toolEnd}},
+			opened(0, "c1"), opened(1, "c2"), call(1, `ty":"Be`), call(0, `ty":"Os`), call(1, `rgen"}`), call(0, `lo"}`), toolEnd,
+		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			k := scenario.Start(t)
