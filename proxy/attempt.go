@@ -12,6 +12,7 @@ import (
 	"breakwater/proxy/dialect"
 	"breakwater/proxy/upstream"
 	"breakwater/resilience"
+	"breakwater/resilience/admission"
 	"breakwater/resilience/outcome"
 	"breakwater/resilience/settings"
 	"breakwater/resilience/watchdog"
@@ -30,6 +31,8 @@ type exchange struct {
 	act    control.Activity
 	// failures are the attempts that failed before the commit point.
 	failures []failure
+	// queue is the last refusal of an admission queue.
+	queue *admission.Error
 	// more tells that further targets follow the present one.
 	more bool
 }
@@ -75,14 +78,7 @@ func (x *exchange) run() {
 	}
 	for i, t := range plan.Targets {
 		x.more = i+1 < len(plan.Targets)
-		r := routeOf(choices, t.Conn)
-		a, barred := x.s.svc.Engine().Begin(t)
-		if barred != nil {
-			x.skip(r, *barred)
-			plan.Excluded = append(plan.Excluded, *barred)
-			continue
-		}
-		if x.try(a, r, t.Model) == ended {
+		if x.visit(routeOf(choices, t.Conn), t, &plan) == ended {
 			return
 		}
 	}

@@ -131,6 +131,9 @@ func (x *exchange) nobodyLeft(plan resilience.Plan) refusal {
 	x.act.FailedOver = false
 	wait, waits := x.soonest(plan)
 	last := x.lastFailure()
+	if last == nil && x.queue != nil {
+		return x.queueFull() // busy, not broken: nobody need be told
+	}
 	if x.r.Context().Err() == nil {
 		x.s.svc.Warn(control.Alert{Kind: control.AlertNothingLeft, Dialect: string(x.rt.dialect), Until: untilStep(wait)})
 	}

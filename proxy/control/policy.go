@@ -98,6 +98,7 @@ func (s *Service) usePolicy(p *policy) {
 	s.policy.Store(p)
 	s.inForce.Store(&set)
 	s.engine.SetSettings(set)
+	s.configureQueues()
 	s.markState()
 }
 

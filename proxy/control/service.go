@@ -14,6 +14,7 @@ import (
 
 	"breakwater/proxy/catalog"
 	"breakwater/resilience"
+	"breakwater/resilience/admission"
 	"breakwater/resilience/classify"
 	"breakwater/resilience/clock"
 	"breakwater/resilience/settings"
@@ -59,6 +60,7 @@ type Service struct {
 	byID     atomic.Pointer[map[string]*Route]
 	settings atomic.Pointer[Settings]
 	policy   atomic.Pointer[policy]
+	queues   *admission.Queues
 	inForce  atomic.Pointer[settings.Settings]
 	keys     atomic.Pointer[[]KeyRecord]
 	egress   []string // providers whose quota belongs to the outgoing address
@@ -84,7 +86,7 @@ const appSettings = "app"
 // ends it.
 func New(ctx context.Context, cfg Config) (*Service, error) {
 	s := &Service{
-		cfg: cfg, hub: newHub(),
+		cfg: cfg, hub: newHub(), queues: admission.NewQueues(),
 		stateDirty: make(chan struct{}, 1), useDirty: make(chan struct{}, 1), stop: make(chan struct{}),
 	}
 	s.engine = resilience.New(resilience.Config{
@@ -185,8 +187,30 @@ func (s *Service) setRoutes(routes []*Route) {
 	}
 	s.byID.Store(&byID)
 	s.routes.Store(&routes)
+	s.configureQueues()
 	s.markState()
 }
+
+// configureQueues puts the admission queues under the present settings and
+// connections; what waits or runs follows at once.
+func (s *Service) configureQueues() {
+	routes := s.routes.Load()
+	if routes == nil {
+		return // not loaded yet
+	}
+	conns := make([]admission.Conn, len(*routes))
+	for i, r := range *routes {
+		conns[i] = admission.Conn{
+			ID: r.Record.ID, Provider: r.Provider.ID, APIKey: r.Provider.Profile == settings.APIKey, Active: r.Record.Active,
+			Protect: r.Record.RateLimitProtection,
+		}
+	}
+	set := s.engine.Settings()
+	s.queues.Configure(&set, conns)
+}
+
+// Queues returns the admission queues of the connections (guide §4).
+func (s *Service) Queues() *admission.Queues { return s.queues }
 
 // Routes returns the connections in routing order. The slice must not be
 // changed.
