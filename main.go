@@ -43,7 +43,7 @@ func main() { os.Exit(run(os.Args[1:])) }
 
 func run(args []string) int {
 	o, err := parse(args, os.Getenv, os.Stdout)
-	if err == nil && o.dataDir == "" {
+	if err == nil && o.dataDir == "" && o.command != "version" {
 		o.dataDir, err = db.DefaultDir()
 	}
 	switch {
