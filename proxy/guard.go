@@ -3,10 +3,11 @@ package proxy
 import (
 	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
+
+	"breakwater/proxy/control"
 )
 
 // isLoopbackHost reports whether a Host header names this machine. A page that
@@ -16,11 +17,7 @@ func isLoopbackHost(host string) bool {
 		host = h
 	}
 	host = strings.TrimSuffix(strings.TrimSuffix(strings.TrimPrefix(host, "["), "]"), ".")
-	if strings.EqualFold(host, "localhost") {
-		return true
-	}
-	ip, err := netip.ParseAddr(host)
-	return err == nil && ip.IsLoopback()
+	return control.LoopbackHost(host)
 }
 
 // guard refuses what a web page could send: a foreign Host, an Origin that is

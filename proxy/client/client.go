@@ -93,13 +93,10 @@ func checkURL(raw string) error {
 	if err != nil {
 		return fmt.Errorf("management URL: %w", err)
 	}
-	host := u.Hostname()
-	ip, err := netip.ParseAddr(host)
-	loopback := host == "localhost" || err == nil && ip.IsLoopback()
 	switch {
 	case u.Scheme != "http":
 		return fmt.Errorf("management URL %q: want http", u.Redacted())
-	case !loopback:
+	case !control.LoopbackHost(u.Hostname()):
 		return fmt.Errorf("management URL %q: not an address of this machine", u.Redacted())
 	case u.User != nil || u.RawQuery != "" || u.Fragment != "" || strings.Trim(u.Path, "/") != "":
 		return fmt.Errorf("management URL %q: want scheme, host and port only", u.Redacted())

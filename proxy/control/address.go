@@ -21,8 +21,13 @@ func isLoopbackURL(raw string) bool {
 	if err != nil {
 		return false
 	}
-	host := strings.ToLower(u.Hostname())
-	if host == "localhost" {
+	return LoopbackHost(u.Hostname())
+}
+
+// LoopbackHost reports whether a host name or address, without a port, is this
+// machine. The whole name counts, never a part of it (case P48).
+func LoopbackHost(host string) bool {
+	if strings.EqualFold(host, "localhost") {
 		return true
 	}
 	ip, err := netip.ParseAddr(host)

@@ -12,10 +12,12 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
 	"breakwater/proxy/catalog"
+	"breakwater/proxy/control"
 	"breakwater/proxy/dialect"
 )
 
@@ -122,6 +124,9 @@ func (c *Client) Do(ctx context.Context, call Call) (*http.Response, error) {
 		c.transport.CloseIdleConnections()
 	}
 	header := requestHeader(call)
+	if control.LoopbackHost(u.Hostname()) {
+		header[ViaHeader] = []string{strconv.Itoa(call.Via + 1)}
+	}
 	res, err := c.transport.RoundTrip(request(ctx, u, header, call))
 	if err != nil && isDead(err) && ctx.Err() == nil {
 		c.transport.CloseIdleConnections()

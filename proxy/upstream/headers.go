@@ -2,7 +2,6 @@ package upstream
 
 import (
 	"net/http"
-	"strconv"
 	"strings"
 
 	"breakwater/proxy/catalog"
@@ -57,9 +56,6 @@ func requestHeader(c Call) http.Header {
 		out["Content-Type"] = contentType
 	}
 	credential(out, c)
-	if onThisMachine(c.BaseURL) {
-		out[ViaHeader] = []string{strconv.Itoa(c.Via + 1)}
-	}
 	if c.Dialect == dialect.Anthropic && out.Get("Anthropic-Version") == "" {
 		out["Anthropic-Version"] = anthropicVersion
 	}
@@ -119,10 +115,4 @@ func CopyAnswerHeader(dst, src http.Header) {
 			dst.Del(strings.TrimSpace(name))
 		}
 	}
-}
-
-// onThisMachine reports whether a base URL leads to a loopback address.
-func onThisMachine(base string) bool {
-	_, rest, ok := strings.Cut(base, "://")
-	return ok && (strings.HasPrefix(rest, "127.") || strings.HasPrefix(rest, "localhost") || strings.HasPrefix(rest, "[::1]"))
 }
