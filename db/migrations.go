@@ -109,6 +109,19 @@ var migrations = []migration{
 		)`,
 		`CREATE UNIQUE INDEX idx_api_keys_hash ON api_keys(key_hash)`,
 	}},
+	{name: "session affinity", sql: []string{
+		// Settings sheet §3, ruling 25. A session is known by a hash only; the
+		// times are epoch milliseconds.
+		`CREATE TABLE session_account_affinity (
+			provider text NOT NULL,
+			session_key_hash text NOT NULL,
+			connection_id text NOT NULL,
+			created_at integer,
+			last_used_at integer,
+			expires_at integer,
+			PRIMARY KEY (provider, session_key_hash)
+		)`,
+	}},
 }
 
 // latest returns the schema version that the steps lead to.

@@ -48,12 +48,16 @@ type batch struct {
 	dropBreakers bool // before the breakers of this batch
 	states       map[string]resilience.ConnectionState
 	breakers     map[string]resilience.BreakerState
+	pins         map[pinKey]pinRow // without a connection: to be deleted
 	rows         []control.Activity
 	waiters      []chan struct{} // closed when the batch was dealt with
 }
 
 func newBatch() batch {
-	return batch{states: map[string]resilience.ConnectionState{}, breakers: map[string]resilience.BreakerState{}}
+	return batch{
+		states: map[string]resilience.ConnectionState{}, breakers: map[string]resilience.BreakerState{},
+		pins: map[pinKey]pinRow{},
+	}
 }
 
 func newWriter(s *Store) *writer {
@@ -242,12 +246,17 @@ func (w *writer) flush() (again bool) {
 		w.sinceTrim += n
 		rows = rows[n:]
 	}
-	w.report(err, len(b.rows)+len(b.states)+len(b.breakers) > 0 || b.dropBreakers)
+	w.report(err, len(b.rows) > 0 || b.holdsState())
 	return again
 }
 
+// holdsState reports whether anything but rows waits.
+func (b *batch) holdsState() bool {
+	return b.dropBreakers || len(b.states)+len(b.breakers)+len(b.pins) > 0
+}
+
 func (w *writer) writeStates(b *batch) error {
-	if !b.dropBreakers && len(b.states) == 0 && len(b.breakers) == 0 {
+	if !b.holdsState() {
 		return nil
 	}
 	err := w.store.write.Transaction(func(tx *gorm.DB) error {
@@ -266,7 +275,7 @@ func (w *writer) writeStates(b *batch) error {
 				return err
 			}
 		}
-		return nil
+		return writePins(tx, b.pins)
 	})
 	return w.store.seen(err)
 }
@@ -279,6 +288,11 @@ func (w *writer) giveBack(b batch) {
 	for id, c := range b.states {
 		if _, newer := p.states[id]; !newer {
 			p.states[id] = c
+		}
+	}
+	for k, pin := range b.pins {
+		if _, newer := p.pins[k]; !newer {
+			p.pins[k] = pin
 		}
 	}
 	if p.dropBreakers {

@@ -170,6 +170,7 @@ func (s *Service) DeleteConnection(ctx context.Context, id string) error {
 	}
 	s.setRoutes(slices.DeleteFunc(slices.Clone(s.Routes()), func(r *Route) bool { return r == old }))
 	s.engine.Remove(id)
+	s.forget(id)
 	if err := s.cfg.Secrets.DeleteSecret(SecretName(id)); err != nil {
 		return fmt.Errorf("the connection is gone, but its credential could not be deleted: %w", err)
 	}

@@ -15,8 +15,10 @@ import (
 	"breakwater/proxy/catalog"
 	"breakwater/resilience"
 	"breakwater/resilience/admission"
+	"breakwater/resilience/affinity"
 	"breakwater/resilience/classify"
 	"breakwater/resilience/clock"
+	"breakwater/resilience/combo"
 	"breakwater/resilience/settings"
 )
 
@@ -61,14 +63,18 @@ type Service struct {
 	settings atomic.Pointer[Settings]
 	policy   atomic.Pointer[policy]
 	queues   *admission.Queues
-	inForce  atomic.Pointer[settings.Settings]
-	keys     atomic.Pointer[[]KeyRecord]
-	egress   []string // providers whose quota belongs to the outgoing address
-	revision int64    // of the settings; guarded by edit
-	paused   atomic.Bool
-	desktop  atomic.Bool
-	activity atomic.Int64 // the newest id
-	seq      atomic.Uint64
+	affinity *affinity.Table
+	// Memory of this process alone.
+	occupancy *affinity.Occupancy
+	latency   *combo.Latency
+	inForce   atomic.Pointer[settings.Settings]
+	keys      atomic.Pointer[[]KeyRecord]
+	egress    []string // providers whose quota belongs to the outgoing address
+	revision  int64    // of the settings; guarded by edit
+	paused    atomic.Bool
+	desktop   atomic.Bool
+	activity  atomic.Int64 // the newest id
+	seq       atomic.Uint64
 
 	edit sync.Mutex // one command changes connections or settings at a time
 
@@ -87,6 +93,7 @@ const appSettings = "app"
 func New(ctx context.Context, cfg Config) (*Service, error) {
 	s := &Service{
 		cfg: cfg, hub: newHub(), queues: admission.NewQueues(),
+		affinity: affinity.New(cfg.Store), occupancy: affinity.NewOccupancy(), latency: combo.NewLatency(),
 		stateDirty: make(chan struct{}, 1), useDirty: make(chan struct{}, 1), stop: make(chan struct{}),
 	}
 	s.engine = resilience.New(resilience.Config{
@@ -97,10 +104,11 @@ func New(ctx context.Context, cfg Config) (*Service, error) {
 		return nil, err
 	}
 	s.done.Go(s.publish)
+	s.done.Go(func() { s.upkeep(context.WithoutCancel(ctx)) })
 	return s, nil
 }
 
-// Close stops publishing. The store is the caller's to close.
+// Close stops publishing and the upkeep. The store is the caller's to close.
 func (s *Service) Close() {
 	close(s.stop)
 	s.done.Wait()
@@ -139,7 +147,10 @@ func (s *Service) load(ctx context.Context) error {
 	if err := s.loadKeys(ctx); err != nil {
 		return err
 	}
-	return s.loadConnections(ctx)
+	if err := s.loadConnections(ctx); err != nil {
+		return err
+	}
+	return s.loadMemory(ctx)
 }
 
 func (s *Service) loadConnections(ctx context.Context) error {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"breakwater/resilience"
+	"breakwater/resilience/affinity"
 )
 
 // ConnectionRecord is a connection as it is stored, without its secret.
@@ -34,14 +35,17 @@ type ConnectionRecord struct {
 }
 
 // Store keeps what must survive a restart. Connection and setting writes have
-// reached the disk when the call returns; the methods of resilience.Store and
-// AppendActivity queue their write and return at once.
+// reached the disk when the call returns; the methods of resilience.Store,
+// affinity.Store and AppendActivity queue their write and return at once.
 type Store interface {
 	resilience.Store
+	affinity.Store
 	KeyStore
 
 	Connections(ctx context.Context) ([]ConnectionRecord, error)
 	Breakers(ctx context.Context) ([]resilience.BreakerState, error)
+	// Pins returns the stored session pins, expired ones included.
+	Pins(ctx context.Context) ([]affinity.Pin, error)
 	// SaveConnection inserts or replaces everything but the State columns.
 	SaveConnection(ctx context.Context, r ConnectionRecord) error
 	DeleteConnection(ctx context.Context, id string) error
