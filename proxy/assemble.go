@@ -25,6 +25,8 @@ type Parts struct {
 	Env      settings.Lookup // seeds the resilience settings
 	// Limits replace the waits that the settings name; zero leaves them.
 	Limits Limits
+	// Upstream are the options of the connections to providers.
+	Upstream upstream.Options
 	// Clock is the core's time, Real converts it to real time; nil is the
 	// system's clock.
 	Clock clock.Clock
@@ -48,7 +50,7 @@ func Assemble(ctx context.Context, p Parts) (*Product, error) {
 	if p.Clock == nil {
 		p.Clock = clock.System{}
 	}
-	up := upstream.New(upstream.Options{})
+	up := upstream.New(p.Upstream)
 	svc, err := control.New(ctx, control.Config{
 		Store: p.Store, Secrets: p.Secrets, Log: p.Log, Version: p.Version, Endpoint: p.Endpoint,
 		Clock: p.Clock, Real: p.Real, Env: p.Env, Tester: Check(up), Panel: p.Panel, Quit: p.Quit,
@@ -76,6 +78,7 @@ func Assemble(ctx context.Context, p Parts) (*Product, error) {
 // Close ends the event streams and the service.
 func (p *Product) Close() {
 	p.events.Close()
+	p.Server.Close()
 	p.Service.Close()
 	p.up.Close()
 }

@@ -111,6 +111,7 @@ func (x *exchange) try(a *resilience.Attempt, r *control.Route, model string) ve
 	defer r.Use.InFlight.Add(-1)
 	r.Use.LastUsed.Store(time.Now().UnixMilli())
 	x.s.svc.MarkUse()
+	x.s.egress.look(r)
 	t := &attempt{x: x, permit: a, route: r, model: model, began: time.Now(), recovery: x.s.svc.InForce().StreamRecovery}
 	for {
 		v := t.once()
@@ -284,4 +285,5 @@ func (t *attempt) credit() {
 		ReasoningTokens: u.Reasoning, StopReason: u.Stop,
 	}
 	a.ConnectionID, a.ConnectionName, a.Provider = t.route.Record.ID, t.route.Record.Name, t.route.Provider.ID
+	a.EgressIP = t.x.s.egress.known(t.route)
 }

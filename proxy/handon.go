@@ -44,6 +44,7 @@ func (f *failure) passthrough() bool { return f.route.Credential() == catalog.Pa
 // target would answer better.
 func (x *exchange) handOn(f failure) {
 	x.act.ConnectionID, x.act.ConnectionName, x.act.Provider = f.route.Record.ID, f.route.Record.Name, f.route.Provider.ID
+	x.act.EgressIP = x.s.egress.known(f.route)
 	x.act.FailedOver = len(x.failures) > 0
 	status, body, kind := f.outcome.Status, f.body, ""
 	ref := dialect.Refusal{

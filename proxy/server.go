@@ -42,6 +42,7 @@ type Server struct {
 	limits  Limits
 	http    *http.Server
 	walls   walls
+	egress  *egress
 }
 
 // Figures of the listening side.
@@ -55,6 +56,7 @@ const (
 // New returns a server; Serve makes it answer.
 func New(o Options) *Server {
 	s := &Server{svc: o.Service, up: o.Upstream, token: o.Token, log: o.Log, maxBody: o.MaxBody, limits: o.Limits}
+	s.egress = newEgress(o.Service, o.Upstream, o.Log)
 	if s.maxBody == 0 {
 		s.maxBody = DefaultMaxBody
 	}
@@ -70,6 +72,9 @@ func New(o Options) *Server {
 
 // Handler returns the whole service, for tests that bring their own listener.
 func (s *Server) Handler() http.Handler { return s.http.Handler }
+
+// Close ends what the server does beside answering.
+func (s *Server) Close() { s.egress.close() }
 
 // Serve answers on the listeners until ctx ends; then running answers get a
 // few seconds to finish.

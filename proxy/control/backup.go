@@ -69,6 +69,7 @@ func (s *Service) Export(_ context.Context, passphrase string) (Backup, error) {
 		Settings: SettingsPatch{
 			Notifications: &own.Notifications, Theme: &own.Theme, Language: &own.Language, RequireAPIKey: &own.RequireAPIKey,
 			ClientProfile: &own.ClientProfile, AllowedOrigins: &own.AllowedOrigins, ActivityLimit: &own.ActivityLimit,
+			EgressProbeURL: &own.EgressProbeURL,
 		},
 		Resilience: s.policy.Load().stored,
 	}

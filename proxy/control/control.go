@@ -191,6 +191,9 @@ type Settings struct {
 	AllowedOrigins []string `json:"allowedOrigins"`
 	// ActivityLimit is how many rows of activity are kept.
 	ActivityLimit int `json:"activityLimit"`
+	// EgressProbeURL is asked by which address this machine leaves, in the
+	// background and at most every five minutes; empty asks nobody (guide §7).
+	EgressProbeURL string `json:"egressProbeUrl"`
 }
 
 // DefaultSettings returns what holds before anything is stored.
@@ -207,6 +210,7 @@ type SettingsPatch struct {
 	ClientProfile  *bool     `json:"clientProfiles,omitempty"`
 	AllowedOrigins *[]string `json:"allowedOrigins,omitempty"`
 	ActivityLimit  *int      `json:"activityLimit,omitempty"`
+	EgressProbeURL *string   `json:"egressProbeUrl,omitempty"`
 }
 
 // FieldError is one thing that is wrong with an input: the field, and what it

@@ -32,6 +32,9 @@ type Use struct {
 	Served   atomic.Int64
 	Failed   atomic.Int64
 	LastUsed atomic.Int64 // Unix milliseconds
+	// Egress is by which address the connection left when that was last looked
+	// at; nil before the first look.
+	Egress atomic.Pointer[Egress]
 }
 
 // Key returns the connection's credential. It must never be printed.
@@ -75,8 +78,8 @@ func (r *Route) Dialects() []string {
 	return out
 }
 
-// baseURL returns the address for people: the first endpoint's.
-func (r *Route) baseURL() string {
+// BaseURL returns the connection's first address.
+func (r *Route) BaseURL() string {
 	for _, e := range r.endpoints {
 		if e.URL != "" {
 			return e.URL

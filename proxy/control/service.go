@@ -184,7 +184,7 @@ func (s *Service) loadConnections(ctx context.Context) error {
 	}
 	s.setRoutes(routes)
 	s.engine.Restore(states, breakers)
-	return nil
+	return s.restoreEgress(ctx)
 }
 
 // setRoutes puts the routes in force, in routing order.
@@ -238,6 +238,9 @@ func (s *Service) Paused() bool { return s.paused.Load() }
 
 // Config returns the product's settings as they are now.
 func (s *Service) Config() Settings { return *s.settings.Load() }
+
+// EgressProbeURL returns the setting of that name.
+func (s *Service) EgressProbeURL() string { return s.settings.Load().EgressProbeURL }
 
 // Now returns the core's time.
 func (s *Service) Now() time.Time { return s.cfg.Clock.Now() }

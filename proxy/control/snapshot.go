@@ -39,7 +39,7 @@ func (s *Service) view(r *Route) Connection {
 	c := Connection{
 		ID: rec.ID, Provider: rec.Provider, ProviderName: r.Provider.Name, Name: rec.Name,
 		AuthType: string(r.Provider.Profile), Credential: rec.Credential, HasSecret: r.key != "",
-		Dialects: r.Dialects(), BaseURL: r.baseURL(), CustomBaseURL: rec.BaseURL != "",
+		Dialects: r.Dialects(), BaseURL: r.BaseURL(), CustomBaseURL: rec.BaseURL != "",
 		DefaultModel: rec.DefaultModel, Models: rec.Models, Priority: rec.Priority, Active: rec.Active,
 		DisableCooling: rec.DisableCooling, Claude: isClaude(r.Provider),
 		LowPriorityMode: rec.LowPriorityMode, AutoLimitReset: rec.AutoLimitReset, RateLimitProtection: rec.RateLimitProtection,

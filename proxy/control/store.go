@@ -66,6 +66,9 @@ type Store interface {
 	Usage(ctx context.Context, q UsageQuery) ([]UsageRow, error)
 	// MaxActivityID returns the newest row's id, 0 in an empty log.
 	MaxActivityID(ctx context.Context) (int64, error)
+	// LastEgress returns by which address each connection left last, as far as
+	// rows since then tell.
+	LastEgress(ctx context.Context, since time.Time) ([]EgressSeen, error)
 	// SetActivityLimit sets how many rows are kept.
 	SetActivityLimit(n int)
 

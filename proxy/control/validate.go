@@ -169,6 +169,10 @@ func checkSettings(s Settings) error {
 	if s.ActivityLimit < minActivityLimit || s.ActivityLimit > maxActivityLimit {
 		bad.add("activityLimit", "%d to %d", minActivityLimit, maxActivityLimit)
 	}
+	if u, err := url.Parse(s.EgressProbeURL); s.EgressProbeURL != "" &&
+		(err != nil || u.Host == "" || u.User != nil || u.Scheme != "http" && u.Scheme != "https") {
+		bad.add("egressProbeUrl", "an address that begins with https:// and holds no credentials, or empty")
+	}
 	for _, o := range s.AllowedOrigins {
 		u, err := url.Parse(o)
 		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.Scheme+"://"+u.Host != o {

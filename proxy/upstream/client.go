@@ -54,6 +54,8 @@ type Options struct {
 	// Proxy chooses an outbound proxy; nil reads HTTP_PROXY, HTTPS_PROXY and
 	// NO_PROXY.
 	Proxy func(*http.Request) (*url.URL, error)
+	// Dial opens the connections; nil dials as usual.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
 // New returns a client that honours the outbound proxy of the environment, but
@@ -78,6 +80,10 @@ func New(o Options) *Client {
 	}
 	if t.Proxy == nil {
 		t.Proxy = http.ProxyFromEnvironment
+	}
+	t.Proxy = unlessStraight(t.Proxy)
+	if o.Dial != nil {
+		t.DialContext = o.Dial
 	}
 	if o.RootCAs != nil {
 		t.TLSClientConfig = &tls.Config{RootCAs: o.RootCAs, MinVersion: tls.VersionTLS12}

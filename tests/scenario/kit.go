@@ -20,6 +20,7 @@ import (
 	"breakwater/proxy"
 	"breakwater/proxy/control"
 	"breakwater/proxy/simulator"
+	"breakwater/proxy/upstream"
 	"breakwater/resilience/clock"
 )
 
@@ -37,6 +38,8 @@ type Kit struct {
 	Token   string
 	Log     *Log
 	Limits  proxy.Limits
+	// Upstream are the options of the connections to providers.
+	Upstream upstream.Options
 
 	dir  string
 	stop func()
@@ -51,8 +54,17 @@ func Start(t testing.TB) *Kit { return StartWith(t, proxy.DefaultLimits()) }
 
 // StartWith is Start with other waits for upstreams.
 func StartWith(t testing.TB, limits proxy.Limits) *Kit {
+	return startKit(t, limits, upstream.Options{})
+}
+
+// StartBehind is Start with other ways to the upstreams.
+func StartBehind(t testing.TB, o upstream.Options) *Kit {
+	return startKit(t, proxy.DefaultLimits(), o)
+}
+
+func startKit(t testing.TB, limits proxy.Limits, o upstream.Options) *Kit {
 	t.Helper()
-	k := &Kit{TB: t, Sim: simulator.New(simulator.Options{}), Clock: clock.NewFake(T0), Log: &Log{}, Limits: limits, dir: t.TempDir()}
+	k := &Kit{TB: t, Sim: simulator.New(simulator.Options{}), Clock: clock.NewFake(T0), Log: &Log{}, Limits: limits, Upstream: o, dir: t.TempDir()}
 	if err := k.Sim.Start(context.Background(), ""); err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +97,7 @@ func (k *Kit) start() {
 	k.URL, k.Token, k.Store = "http://"+listeners[0].Addr().String(), token, store
 	p, err := proxy.Assemble(ctx, proxy.Parts{
 		Store: store, Secrets: secrets, Token: token, Endpoint: k.URL, Version: "test", Log: log,
-		Limits: k.Limits, Clock: k.Clock, Real: k.real, Quit: cancel,
+		Limits: k.Limits, Upstream: k.Upstream, Clock: k.Clock, Real: k.real, Quit: cancel,
 	})
 	k.must(err)
 	k.Product = p

@@ -106,6 +106,7 @@ func (f *Fake) editSettings(p control.SettingsPatch) error {
 	set(&f.settings.Language, p.Language)
 	set(&f.settings.RequireAPIKey, p.RequireAPIKey)
 	set(&f.settings.ClientProfile, p.ClientProfile)
+	set(&f.settings.EgressProbeURL, p.EgressProbeURL)
 	set(&f.settings.AllowedOrigins, p.AllowedOrigins)
 	set(&f.settings.ActivityLimit, p.ActivityLimit)
 	return nil
