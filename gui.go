@@ -4,7 +4,9 @@ package main
 
 import (
 	"context"
+	"log"
 	"log/slog"
+	"os"
 
 	"breakwater/app"
 	"breakwater/app/windows"
@@ -17,11 +19,23 @@ func init() { desktop = screen{} }
 type screen struct{}
 
 // Tray shows the tray icon beside the proxy.
-func (screen) Tray(ctx context.Context, f control.Facade, url, token string, show bool, log *slog.Logger) error {
-	return app.Run(ctx, app.Options{Facade: f, URL: url, Token: token, Log: log, Show: show})
+func (screen) Tray(ctx context.Context, f control.Facade, url, token, dataDir string, show bool, log *slog.Logger) error {
+	return app.Run(ctx, app.Options{Facade: f, URL: url, Token: token, DataDir: dataDir, Log: log, Show: show})
 }
 
 // Window shows the main window.
-func (screen) Window(ctx context.Context, f control.Facade, page, dataDir string) error {
-	return windows.Run(ctx, windows.Options{Facade: f, Page: page, DataDir: dataDir})
+func (screen) Window(ctx context.Context, f control.Facade, url, page, dataDir string) error {
+	o := windows.Options{
+		Facade: f, Page: page, DataDir: dataDir, Address: url, NoTray: os.Getenv(app.EnvNoTray) != "",
+		StartDemo: func(ctx context.Context) error { return app.StartDemo(ctx, dataDir) },
+	}
+	if os.Getenv(app.EnvURL) != "" {
+		o.Address = "" // the tray handed the token over: a person has nothing to mend
+	} else {
+		// Started by hand: the toolkit's own remarks would only alarm, except
+		// why there is no window, which it says before it ends the process.
+		log.SetFlags(0)
+		log.SetOutput(windows.Remarks(os.Stderr))
+	}
+	return windows.Run(ctx, o)
 }

@@ -34,9 +34,9 @@ const (
 // without one (gui.go).
 var desktop interface {
 	// Tray shows the tray until ctx ends; it runs on the main goroutine.
-	Tray(ctx context.Context, f control.Facade, url, token string, show bool, log *slog.Logger) error
-	// Window shows the window until it is closed.
-	Window(ctx context.Context, f control.Facade, page, dataDir string) error
+	Tray(ctx context.Context, f control.Facade, url, token, dataDir string, show bool, log *slog.Logger) error
+	// Window shows the window of the Breakwater at url until it is closed.
+	Window(ctx context.Context, f control.Facade, url, page, dataDir string) error
 }
 
 func main() { os.Exit(run(os.Args[1:])) }

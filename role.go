@@ -26,7 +26,7 @@ func serveOn(ctx context.Context, o options, log *slog.Logger, p *proxy.Product,
 	var trayErr error
 	if !o.headless {
 		p.Service.SetDesktop(true)
-		trayErr = desktop.Tray(ctx, p.Service, url, token, o.demo, log)
+		trayErr = desktop.Tray(ctx, p.Service, url, token, o.dataDir, o.demo, log)
 		stop()
 	}
 	return errors.Join(trayErr, <-served)
@@ -52,7 +52,7 @@ func window(ctx context.Context, o options) int {
 	}
 	c := client.New(url, token, client.Options{})
 	defer c.Close()
-	if err := desktop.Window(ctx, c, o.page, o.dataDir); err != nil {
+	if err := desktop.Window(ctx, c, url, o.page, o.dataDir); err != nil {
 		fmt.Fprintln(os.Stderr, "breakwater:", err)
 		return exitNoWindow
 	}

@@ -5,6 +5,7 @@ package app
 import (
 	"context"
 	"fmt"
+	stdlog "log"
 	"log/slog"
 	"os"
 	"os/exec"
@@ -35,10 +36,15 @@ func Run(ctx context.Context, o Options) error {
 			return exec.CommandContext(lasting, self, args...)
 		}
 	}
+	// systray and the D-Bus library write to the standard logger; what the user
+	// should know of it we say ourselves.
+	stdlog.SetFlags(0)
+	stdlog.SetOutput(slog.NewLogLogger(o.Log.Handler(), slog.LevelDebug).Writer())
 	ctx, stop := context.WithCancel(ctx)
 	d := &desk{facade: o.Facade, log: o.Log, updates: make(chan control.Snapshot, 1)}
 	d.center = notify.NewCenter(notify.New(name, id, func() { d.open(ctx, "") }), d.wanted(ctx), time.Local, o.Log)
 	d.window = newWindow(o, d.center.Say)
+	d.window.trayless = tray.Missing
 	d.speak(ctx)
 
 	var work sync.WaitGroup
@@ -49,7 +55,8 @@ func Run(ctx context.Context, o Options) error {
 	}
 	tray.Run(ctx, tray.Options{
 		Title: name, Updates: d.updates, Location: time.Local, Log: o.Log,
-		Do: func(a menu.Action) { d.do(ctx, a) },
+		Do:      func(a menu.Action) { d.do(ctx, a) },
+		Missing: func() { d.open(ctx, "") },
 	})
 	stop()
 	d.window.close()

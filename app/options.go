@@ -21,7 +21,9 @@ type Options struct {
 	// URL and Token let the window process reach the management API. They are
 	// handed over in its environment, never on its command line.
 	URL, Token string
-	Log        *slog.Logger
+	// DataDir is the data folder, which the window process shows.
+	DataDir string
+	Log     *slog.Logger
 	// Window makes the command of the window process. Nil starts this program
 	// again as `window PAGE`.
 	Window func(page string) *exec.Cmd

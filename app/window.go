@@ -26,12 +26,16 @@ const (
 const (
 	EnvURL   = "BREAKWATER_URL"
 	EnvToken = "BREAKWATER_TOKEN"
+	// EnvNoTray is set where the desktop shows no tray icon.
+	EnvNoTray = "BREAKWATER_NO_TRAY"
 )
 
 // window is the window process: at most one at a time.
 type window struct {
 	command    func(page string) *exec.Cmd
 	url, token string
+	dataDir    string
+	trayless   func() bool // the desktop shows no tray icon
 	say        func(notify.Message)
 	log        *slog.Logger
 
@@ -42,7 +46,7 @@ type window struct {
 }
 
 func newWindow(o Options, say func(notify.Message)) *window {
-	return &window{command: o.Window, url: o.URL, token: o.Token, say: say, log: o.Log}
+	return &window{command: o.Window, url: o.URL, token: o.Token, dataDir: o.DataDir, trayless: func() bool { return false }, say: say, log: o.Log}
 }
 
 // open starts the window process at a page. It is false when one is there
@@ -55,9 +59,15 @@ func (w *window) open(page string) bool {
 	}
 	cmd := w.command(page)
 	cmd.Env = append(cmd.Environ(), EnvURL+"="+w.url, EnvToken+"="+w.token)
-	last := &tail{}
+	if w.dataDir != "" {
+		cmd.Env = append(cmd.Env, EnvDataDir+"="+w.dataDir)
+	}
+	if w.trayless() {
+		cmd.Env = append(cmd.Env, EnvNoTray+"=1")
+	}
+	last := &tail{log: w.log}
 	if cmd.Stdout == nil {
-		cmd.Stdout = os.Stderr
+		cmd.Stdout = last
 	}
 	if cmd.Stderr == nil {
 		cmd.Stderr = last
@@ -136,8 +146,10 @@ func (w *window) close() {
 	}
 }
 
-// tail keeps the end of what is written to it and passes all on to stderr.
+// tail keeps the end of what is written to it. All of it goes to the log at
+// its lowest level: it is the window toolkit speaking, seldom to the user.
 type tail struct {
+	log *slog.Logger
 	mu  sync.Mutex
 	end []byte
 }
@@ -146,7 +158,9 @@ const tailSize = 2048
 
 // Write never fails: the window process must not end over its log.
 func (t *tail) Write(p []byte) (int, error) {
-	_, _ = os.Stderr.Write(p)
+	if text := strings.TrimSpace(string(p)); text != "" {
+		t.log.Debug("the window process says", "text", text)
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.end = append(t.end, p...)

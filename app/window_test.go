@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"os/exec"
+	"os/signal"
 	"slices"
 	"strings"
 	"testing"
@@ -27,6 +28,14 @@ func TestMain(m *testing.M) {
 	case "crash":
 		_, _ = io.WriteString(os.Stderr, strings.Repeat("x", 5000)+" the last words")
 		os.Exit(7)
+	case "demo":
+		_, _ = io.WriteString(os.Stderr, "data in "+os.Getenv(EnvDataDir)+" token "+os.Getenv(EnvToken)+"\n")
+		c := make(chan os.Signal, 1)
+		signal.Notify(c, os.Interrupt)
+		<-c
+	case "bad demo":
+		_, _ = io.WriteString(os.Stderr, "a remark\nbreakwater: the database is damaged\n")
+		os.Exit(1)
 	case "stay":
 		_, _ = io.WriteString(os.Stdout, os.Getenv(EnvURL)+" "+os.Getenv(EnvToken)+"\n")
 		select {}

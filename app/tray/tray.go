@@ -24,7 +24,35 @@ type Options struct {
 	Do func(menu.Action)
 	// Location is the zone in which clock times are told.
 	Location *time.Location
-	Log      *slog.Logger
+	// Missing is called once when the desktop shows no tray icon, after a panel
+	// that starts with the session has had its time.
+	Missing func()
+	Log     *slog.Logger
+}
+
+// patience is how long a panel may take to come up.
+const patience = 4 * time.Second
+
+// Missing reports whether the desktop shows no tray icon at present.
+func Missing() bool {
+	why, _ := missing()
+	return why != ""
+}
+
+// watch says once that there is no tray.
+func watch(ctx context.Context, o Options) {
+	if !Missing() {
+		return
+	}
+	select {
+	case <-ctx.Done():
+		return
+	case <-time.After(patience):
+	}
+	if why, advice := missing(); why != "" {
+		o.Log.Warn("there is no tray icon; Breakwater keeps running and shows its window", "reason", why, "advice", advice)
+		o.Missing()
+	}
 }
 
 // Run shows the tray until ctx ends. It must be called on the main goroutine,
@@ -44,12 +72,14 @@ func Run(ctx context.Context, o Options) {
 	go func() {
 		defer close(stopped)
 		<-started
+		watching := make(chan struct{})
 		go func() {
-			if why, advice := missing(); why != "" {
-				o.Log.Warn("there is no tray icon; Breakwater keeps running", "reason", why, "advice", advice)
-			}
+			defer close(watching)
+			watch(ctx, o)
 		}()
+		defer func() { <-watching }()
 		p.loop(ctx, o.Updates)
+		stop()
 		systray.Quit()
 	}()
 	go s.deliver(ctx, o.Do)

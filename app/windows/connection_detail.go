@@ -19,6 +19,7 @@ type connectionDetail struct {
 	shape *glyph
 	story *text
 	facts *fyne.Container
+	lay   *factsLayout
 	made  int
 	hint  *text
 	body  fyne.CanvasObject
@@ -30,7 +31,8 @@ type connectionDetail struct {
 
 func newConnectionDetail(u *ui, _ *connections) *connectionDetail {
 	d := &connectionDetail{u: u, shape: newShape(view.ShapeRing, view.RoleMuted, 16), story: newText("", view.RoleText).bold().wrapped()}
-	d.facts = container.New(factsLayout{})
+	d.lay = &factsLayout{}
+	d.facts = container.New(d.lay)
 	d.hint = newText(view.T("Choose a connection to see its details."), view.RoleMuted)
 	d.edit = newButton(view.T("Edit…"), func() {
 		if c, ok := u.connectionByID(d.id); ok {
@@ -69,7 +71,9 @@ func (d *connectionDetail) apply(c *control.Connection) {
 			d.facts.Objects = append(d.facts.Objects, newCaption("").clipped(), newText("", view.RoleText).clipped())
 		}
 	}
+	d.lay.wide = make([]bool, len(facts))
 	for i, f := range facts {
+		d.lay.wide[i] = f.Wide
 		d.facts.Objects[2*i].(*text).set(f.Label)
 		value := d.facts.Objects[2*i+1].(*text)
 		if value.style.Monospace != f.Mono {
@@ -123,26 +127,50 @@ func (v *verdictLine) show(w view.Verdict) {
 
 func (v *verdictLine) hide() { v.box.Hide() }
 
-// factsLayout sets label and value pairs in two columns where there is room.
-type factsLayout struct{}
+// factsLayout sets label and value pairs in two columns; a wide pair has a line
+// of its own.
+type factsLayout struct{ wide []bool }
 
 const (
 	factLabel  float32 = 108
 	factHeight float32 = 22
 )
 
-func (factsLayout) Layout(objects []fyne.CanvasObject, size fyne.Size) {
+// places returns the line and the column of each pair, and how many lines there
+// are.
+func (l *factsLayout) places(pairs int) (at [][2]int, lines int) {
+	column := 0
+	for i := range pairs {
+		wide := i < len(l.wide) && l.wide[i]
+		if wide && column == 1 {
+			lines, column = lines+1, 0
+		}
+		at = append(at, [2]int{lines, column})
+		if column++; wide || column == 2 {
+			lines, column = lines+1, 0
+		}
+	}
+	return at, lines + column
+}
+
+// Layout places the pairs.
+func (l *factsLayout) Layout(objects []fyne.CanvasObject, size fyne.Size) {
 	half := (size.Width - gapGroup) / 2
-	for i := 0; i+1 < len(objects); i += 2 {
-		n := i / 2
-		x, y := float32(n%2)*(half+gapGroup), float32(n/2)*factHeight
-		objects[i].Move(fyne.NewPos(x, y))
-		objects[i].Resize(fyne.NewSize(factLabel, factHeight))
-		objects[i+1].Move(fyne.NewPos(x+factLabel+gap, y))
-		objects[i+1].Resize(fyne.NewSize(half-factLabel-gap, factHeight))
+	at, _ := l.places(len(objects) / 2)
+	for i, p := range at {
+		x, y, width := float32(p[1])*(half+gapGroup), float32(p[0])*factHeight, half
+		if i < len(l.wide) && l.wide[i] {
+			width = size.Width
+		}
+		objects[2*i].Move(fyne.NewPos(x, y))
+		objects[2*i].Resize(fyne.NewSize(factLabel, factHeight))
+		objects[2*i+1].Move(fyne.NewPos(x+factLabel+gap, y))
+		objects[2*i+1].Resize(fyne.NewSize(width-factLabel-gap, factHeight))
 	}
 }
 
-func (factsLayout) MinSize(objects []fyne.CanvasObject) fyne.Size {
-	return fyne.NewSize(400, float32((len(objects)/2+1)/2)*factHeight)
+// MinSize is the height of all lines.
+func (l *factsLayout) MinSize(objects []fyne.CanvasObject) fyne.Size {
+	_, lines := l.places(len(objects) / 2)
+	return fyne.NewSize(400, float32(lines)*factHeight)
 }

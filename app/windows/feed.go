@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"breakwater/app/windows/view"
+	"breakwater/proxy/client"
 	"breakwater/proxy/control"
 )
 
@@ -31,7 +32,11 @@ func (u *ui) follow() {
 		if u.ctx.Err() != nil {
 			return
 		}
-		u.do(u.lose)
+		if client.Unauthorised(err) {
+			u.do(u.refuse)
+		} else {
+			u.do(u.lose)
+		}
 		select {
 		case <-u.ctx.Done():
 		case <-time.After(retryPauses[min(failed, len(retryPauses)-1)]):
@@ -44,6 +49,14 @@ func (u *ui) follow() {
 func (u *ui) lose() {
 	if u.lost.IsZero() {
 		u.lost = u.now()
+		u.redraw()
+	}
+}
+
+// refuse notes that the token was not accepted, which no waiting cures.
+func (u *ui) refuse() {
+	if !u.refused {
+		u.refused = true
 		u.redraw()
 	}
 }
@@ -80,11 +93,14 @@ func (u *ui) take(s control.Snapshot) {
 		u.lose()
 		return
 	}
-	back := !u.lost.IsZero()
+	back := !u.lost.IsZero() || u.refused
 	demo := u.snap.Demo != s.Demo
-	u.snap, u.known, u.lost = s, true, time.Time{}
+	u.snap, u.known, u.lost, u.refused = s, true, time.Time{}, false
 	switch {
 	case demo:
+		if s.Demo && u.options.Title == "" {
+			u.win.SetTitle(view.T("Breakwater demo"))
+		}
 		u.build(u.startPage())
 	case back:
 		u.loadActivity()

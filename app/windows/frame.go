@@ -3,6 +3,7 @@
 package windows
 
 import (
+	"runtime"
 	"time"
 
 	"fyne.io/fyne/v2"
@@ -31,6 +32,7 @@ type frame struct {
 	line   *text
 	right  *fyne.Container
 	banner *banner
+	hint   *banner // the desktop shows no tray icon
 	notice *banner
 	body   *fyne.Container
 	page   *fyne.Container // header, banner, body and message line
@@ -49,8 +51,9 @@ func newFrame(u *ui) *frame {
 	header := container.New(inset{gapGroup, gapEdge, 12, gapEdge}, container.New(line{gap: gapGroup, grow: words}, words, f.right))
 	f.banner = newBanner(view.ShapeDotted, view.RoleWarning, nil)
 	f.notice = newBanner(view.ShapeCross, view.RoleError, func() { f.hide(f.notice) })
+	f.hint = newBanner(view.ShapeHalf, view.RoleWarning, func() { f.u.options.NoTray = false; f.hide(f.hint) })
 	f.body = container.NewStack()
-	top := container.New(stack{0}, header, f.banner)
+	top := container.New(stack{0}, header, f.banner, f.hint)
 	f.page = bordered(top, f.notice, nil, nil, f.body)
 	f.root = container.NewStack(container.New(railLayout{f.rail}, f.rail, f.page), tips.install())
 	return f
@@ -85,12 +88,19 @@ func (f *frame) apply() {
 	f.title.set(h.title)
 	f.line.set(h.line)
 	switch {
+	case f.u.refused:
+		f.banner.shape.show(view.ShapeCross, view.RoleError)
+		f.tellOn(f.banner, view.Refused(f.u.options.Address))
 	case !f.u.lost.IsZero() && f.u.known:
+		f.banner.shape.show(view.ShapeDotted, view.RoleWarning)
 		f.tellOn(f.banner, view.Tf("Breakwater is not answering. What you see is from %s; this window looks again every few seconds.", view.ClockSeconds(f.u.lost, f.u.now())))
 	case !f.u.lost.IsZero():
 		f.tellOn(f.banner, view.T("Breakwater is not answering yet. This window looks again every few seconds."))
 	default:
 		f.hide(f.banner)
+	}
+	if f.u.options.NoTray {
+		f.tellOn(f.hint, view.NoTray(runtime.GOOS))
 	}
 }
 

@@ -49,7 +49,10 @@ func (p *overview) icon() string  { return "overview" }
 func (p *overview) open(string) {}
 
 func (p *overview) head() heading {
-	if !p.u.known {
+	switch {
+	case p.u.refused:
+		return heading{view.ShapeCross, view.RoleError, view.T("The token is refused"), view.T("Nothing can be shown or changed before it fits.")}
+	case !p.u.known:
 		return heading{view.ShapeDotted, view.RoleMuted, view.T("Looking for Breakwater"), ""}
 	}
 	s := view.Overview(p.u.snap, p.u.now())

@@ -3,6 +3,7 @@
 package windows
 
 import (
+	"context"
 	"image/color"
 
 	"fyne.io/fyne/v2"
@@ -23,6 +24,8 @@ type welcome struct {
 	offers *fyne.Container
 	built  int // providers known when the offers were made
 	setup  *setupCard
+
+	starting bool // the demo is on its way
 }
 
 func newWelcome(u *ui) *welcome {
@@ -40,7 +43,7 @@ func (w *welcome) apply() {
 	}
 	w.built = len(w.u.providers)
 	var objects []fyne.CanvasObject
-	for _, o := range view.Offers(w.u.providers, w.u.getenv) {
+	for _, o := range view.Offers(w.u.providers, w.u.options.StartDemo != nil, w.u.getenv) {
 		objects = append(objects, newOffer(o, func() { w.take(o) }))
 	}
 	w.offers.Objects = objects
@@ -49,6 +52,8 @@ func (w *welcome) apply() {
 
 func (w *welcome) take(o view.Offer) {
 	switch {
+	case o.Demo && w.u.options.StartDemo != nil:
+		w.startDemo()
 	case o.Demo:
 		w.u.app.Clipboard().SetContent(view.DemoCommand)
 		w.u.frame.tell(view.Tf("Copied: %s. Run it in a terminal; the demo keeps its own data and leaves this installation alone.", view.DemoCommand))
@@ -57,6 +62,24 @@ func (w *welcome) take(o view.Offer) {
 	default:
 		w.u.addDialog(o.Provider, nil)
 	}
+}
+
+// startDemo starts the demo and says where it is to be found.
+func (w *welcome) startDemo() {
+	if w.starting {
+		return
+	}
+	w.starting = true
+	w.u.frame.tell(view.T("Starting the demo…"))
+	call(w.u, func(ctx context.Context) (struct{}, error) { return struct{}{}, w.u.options.StartDemo(ctx) },
+		func(struct{}) {
+			w.starting = false
+			w.u.frame.tell(view.T("The demo opens a window of its own. It keeps its own data, has its own address, and leaves this installation alone."))
+		},
+		func(err error) {
+			w.starting = false
+			w.u.frame.say(view.Tf("The demo did not start: %s", err))
+		})
 }
 
 // offersLayout sets cards two in a line where there is room.

@@ -15,6 +15,7 @@ import (
 	"fyne.io/fyne/v2/app"
 
 	"breakwater/app/i18n"
+	"breakwater/proxy/client"
 	"breakwater/proxy/control"
 )
 
@@ -31,6 +32,15 @@ type Options struct {
 	Title string
 	// DataDir is shown in the settings, so that people find their files.
 	DataDir string
+	// Address is where the Breakwater of this window is expected; it is named
+	// when that refuses the token.
+	Address string
+	// NoTray says that the desktop shows no tray icon, which the window must
+	// then explain.
+	NoTray bool
+	// StartDemo starts a demo beside this Breakwater, with its own data and
+	// window; nil where that cannot be done.
+	StartDemo func(context.Context) error
 }
 
 // ErrNoDisplay tells that there is no screen to open a window on.
@@ -106,6 +116,7 @@ type ui struct {
 	snap      control.Snapshot
 	known     bool // snap is one that came
 	lost      time.Time
+	refused   bool // the token was not accepted
 	settings  control.Settings
 	providers []control.Provider
 	activity  []control.Activity
@@ -287,6 +298,8 @@ func call[V any](u *ui, run func(context.Context) (V, error), then func(V), fail
 			case u.ctx.Err() != nil:
 			case err == nil:
 				then(v)
+			case client.Unauthorised(err):
+				u.refuse()
 			case fail != nil:
 				fail(err)
 			default:

@@ -132,7 +132,10 @@ func (b builder) group(g group) Item {
 		}
 	}
 	state := i18n.T("off")
-	if on > 0 {
+	switch {
+	case on > 0 && b.paused:
+		state = i18n.T("paused")
+	case on > 0:
 		state = i18n.T("%d of %d serving", serving, on)
 	}
 	item.Label = label(worst, g.name, state)

@@ -64,7 +64,7 @@ const (
 // a menu that is open does not change each second; loc is the zone in which
 // clock times are told.
 func Build(s control.Snapshot, now time.Time, loc *time.Location) []Item {
-	b := builder{now: now, loc: loc}
+	b := builder{now: now, loc: loc, paused: s.Paused}
 	items := []Item{{
 		Key:      "state",
 		Label:    i18n.Ellipsis(i18n.Sentence(s, now, loc, i18n.Minutes), textWidth),
@@ -143,11 +143,15 @@ func Tooltip(s control.Snapshot, now time.Time, loc *time.Location) string {
 func separator(key string) Item { return Item{Key: key, Separator: true} }
 
 type builder struct {
-	now time.Time
-	loc *time.Location
+	now    time.Time
+	loc    *time.Location
+	paused bool
 }
 
 func (b builder) phrase(s control.State, until *time.Time) string {
+	if b.paused && s.Available() {
+		return i18n.T("paused") // nothing is sent there, however well it is
+	}
 	return i18n.Phrase(s, until, b.now, b.loc, i18n.Minutes)
 }
 

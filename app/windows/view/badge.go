@@ -96,6 +96,15 @@ func ConnectionBadge(c control.Connection, now time.Time) Badge {
 	return b
 }
 
+// pausedBadge keeps connections from being called serving while all requests
+// are refused; what is wrong with them stays to be seen.
+func pausedBadge(c control.Connection, b Badge) Badge {
+	if c.State != control.StateServing {
+		return b
+	}
+	return Badge{Shape: ShapePause, Role: RoleMuted, Word: T("paused")}
+}
+
 func stateRest(s control.State, until, now time.Time) string {
 	far := until.Sub(now) >= time.Hour
 	switch {

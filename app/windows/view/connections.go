@@ -66,6 +66,9 @@ func ConnectionRows(s control.Snapshot, by Column, reverse bool, now time.Time) 
 	rows := make([]ConnectionRow, len(list))
 	for i, c := range list {
 		rows[i] = connectionRow(c, now)
+		if s.Paused {
+			rows[i].Badge = pausedBadge(c, rows[i].Badge)
+		}
 		rows[i].First = c.ID == s.Connections[0].ID
 		rows[i].Last = c.ID == s.Connections[len(s.Connections)-1].ID
 	}
@@ -110,6 +113,9 @@ func connectionRow(c control.Connection, now time.Time) ConnectionRow {
 		LastError: lastError(c), LastUsed: T("never"), Served: strconv.FormatInt(c.Served, 10),
 		Cooling: c.State == control.StateCooling || c.State == control.StateModelLocked,
 	}
+	if c.State == control.StateServing || c.State == control.StateOff {
+		row.LastError = "" // it is over; the details still tell of it
+	}
 	if c.LastErrorAt != nil {
 		row.ErrorTip = Exact(*c.LastErrorAt)
 	}
@@ -150,13 +156,14 @@ func Move(s control.Snapshot, id string, step int) []string {
 type Fact struct {
 	Label, Value string
 	Mono         bool
+	Wide         bool // needs a line of its own
 	Tip          string
 }
 
 // Facts returns what the detail pane of a connection shows.
 func Facts(c control.Connection, now time.Time) []Fact {
 	out := []Fact{
-		{Label: T("Base URL"), Value: c.BaseURL, Mono: true},
+		{Label: T("Base URL"), Value: c.BaseURL, Mono: true, Wide: true},
 		{Label: T("Credential"), Value: credential(c)},
 		{Label: T("Since start"), Value: Tf("%d answered, %d failed, %d in flight", c.Served, c.Failed, c.InFlight)},
 	}

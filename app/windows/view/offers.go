@@ -14,8 +14,13 @@ type Offer struct {
 }
 
 // Offers returns the four ways to begin. The key offer names the first
-// variable of the catalogue that is set, ANTHROPIC_API_KEY first.
-func Offers(providers []control.Provider, getenv func(string) string) []Offer {
+// variable of the catalogue that is set, ANTHROPIC_API_KEY first; startsDemo
+// says that the demo can be started from here.
+func Offers(providers []control.Provider, startsDemo bool, getenv func(string) string) []Offer {
+	demo := T("Two simulated connections to break and mend, without any account. Copies the command.")
+	if startsDemo {
+		demo = T("Two simulated connections to break and mend, without any account. Opens a window of its own.")
+	}
 	key := Offer{Icon: "key", Title: T("Use an API key"), Line: T("Paste a key from Anthropic. It is kept in the system's keychain."), Provider: "anthropic"}
 	if p, ok := keyInEnv(providers, getenv); ok {
 		key = Offer{
@@ -30,7 +35,7 @@ func Offers(providers []control.Provider, getenv func(string) string) []Offer {
 			Line: T("Stay signed in as you are: the sign-in of Claude Code is passed through, never stored."),
 		},
 		{Icon: "add", Title: T("Add another provider"), Line: T("OpenAI, OpenRouter, GLM, Kimi, a model on this machine, and more.")},
-		{Icon: "demo", Title: T("Try the demo"), Demo: true, Line: T("Two simulated connections to break and mend, without any account. Copies the command.")},
+		{Icon: "demo", Title: T("Try the demo"), Demo: true, Line: demo},
 	}
 }
 

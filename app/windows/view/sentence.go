@@ -182,6 +182,8 @@ func ConnectionsLine(s control.Snapshot) string {
 	switch {
 	case len(s.Connections) == 0:
 		return T("None yet.")
+	case s.Paused:
+		return T("Paused: new requests are refused until you resume.")
 	case t.enabled == len(s.Connections):
 		return Tf("%d of %d serving, tried in this order.", t.serving, t.enabled)
 	default:

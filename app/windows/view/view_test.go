@@ -351,18 +351,18 @@ func TestOffersFindTheKeyInTheEnvironment(t *testing.T) {
 	providers := []control.Provider{{ID: "claude", KeyEnv: "CLAUDE_CODE_OAUTH_TOKEN", Claude: true}, {ID: "openai", Name: "OpenAI", KeyEnv: "OPENAI_API_KEY"}, {ID: "anthropic", Name: "Anthropic", KeyEnv: "ANTHROPIC_API_KEY"}}
 	env := map[string]string{"CLAUDE_CODE_OAUTH_TOKEN": "x"}
 	get := func(name string) string { return env[name] }
-	if o := Offers(providers, get)[0]; o.KeyEnv != "" || o.Provider != "anthropic" {
+	if o := Offers(providers, false, get)[0]; o.KeyEnv != "" || o.Provider != "anthropic" {
 		t.Errorf("%+v", o)
 	}
 	env["OPENAI_API_KEY"] = "sk"
-	if o := Offers(providers, get)[0]; o.KeyEnv != "OPENAI_API_KEY" || o.Provider != "openai" {
+	if o := Offers(providers, false, get)[0]; o.KeyEnv != "OPENAI_API_KEY" || o.Provider != "openai" {
 		t.Errorf("%+v", o)
 	}
 	env["ANTHROPIC_API_KEY"] = "sk"
-	if o := Offers(providers, get)[0]; o.KeyEnv != "ANTHROPIC_API_KEY" || !strings.Contains(o.Title, "ANTHROPIC_API_KEY") {
+	if o := Offers(providers, false, get)[0]; o.KeyEnv != "ANTHROPIC_API_KEY" || !strings.Contains(o.Title, "ANTHROPIC_API_KEY") {
 		t.Errorf("%+v", o)
 	}
-	if n := len(Offers(providers, get)); n != 4 {
+	if n := len(Offers(providers, false, get)); n != 4 {
 		t.Error(n, "offers")
 	}
 }

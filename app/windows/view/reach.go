@@ -1,0 +1,18 @@
+package view
+
+// Refused says what to do when the Breakwater at an address does not accept
+// the window's token.
+func Refused(address string) string {
+	if address == "" {
+		return T("This Breakwater refuses the window's token. Close the window and open it from the tray.")
+	}
+	return Tf("The Breakwater at %s refuses this window's token. Close the window, print the token there with “breakwater token”, and start the window again with it in BREAKWATER_TOKEN.", address)
+}
+
+// NoTray explains where the icon is, on a desktop that shows none.
+func NoTray(system string) string {
+	if system == "linux" {
+		return T("This desktop shows no tray icon. GNOME needs the extension AppIndicator; sway, i3 and bare window managers need a panel with a tray. Closing this window leaves Breakwater running: start it once more to come back.")
+	}
+	return T("This desktop shows no tray icon. Closing this window leaves Breakwater running: start it once more to come back.")
+}
