@@ -137,6 +137,7 @@ func (t *attempt) once() verdict {
 		return t.broke(ctx, err)
 	}
 	defer func() { _ = res.Body.Close() }() // the answer was read or given up
+	t.x.s.svc.SeeAnswer(t.route, res.Header)
 	switch {
 	case res.StatusCode >= 300:
 		return t.refused(ctx, res)

@@ -129,6 +129,7 @@ func (s *Service) EditConnection(ctx context.Context, id string, patch Connectio
 	if newKey {
 		// A terminal state lasts until the credential changes (guide §2).
 		s.engine.ResetConnection(id)
+		s.quota.Forget(id)
 	}
 	return s.view(r), nil
 }
@@ -170,6 +171,7 @@ func (s *Service) DeleteConnection(ctx context.Context, id string) error {
 	}
 	s.setRoutes(slices.DeleteFunc(slices.Clone(s.Routes()), func(r *Route) bool { return r == old }))
 	s.engine.Remove(id)
+	s.quota.Forget(id)
 	s.forget(id)
 	if err := s.cfg.Secrets.DeleteSecret(SecretName(id)); err != nil {
 		return fmt.Errorf("the connection is gone, but its credential could not be deleted: %w", err)

@@ -19,6 +19,7 @@ import (
 	"breakwater/resilience/classify"
 	"breakwater/resilience/clock"
 	"breakwater/resilience/combo"
+	"breakwater/resilience/quota"
 	"breakwater/resilience/settings"
 )
 
@@ -63,6 +64,7 @@ type Service struct {
 	settings atomic.Pointer[Settings]
 	policy   atomic.Pointer[policy]
 	queues   *admission.Queues
+	quota    *quota.Ledger
 	affinity *affinity.Table
 	// Memory of this process alone.
 	occupancy *affinity.Occupancy
@@ -92,7 +94,7 @@ const appSettings = "app"
 // ends it.
 func New(ctx context.Context, cfg Config) (*Service, error) {
 	s := &Service{
-		cfg: cfg, hub: newHub(), queues: admission.NewQueues(),
+		cfg: cfg, hub: newHub(), queues: admission.NewQueues(), quota: quota.NewLedger(),
 		affinity: affinity.New(cfg.Store), occupancy: affinity.NewOccupancy(), latency: combo.NewLatency(),
 		stateDirty: make(chan struct{}, 1), useDirty: make(chan struct{}, 1), stop: make(chan struct{}),
 	}
