@@ -122,6 +122,28 @@ var migrations = []migration{
 			PRIMARY KEY (provider, session_key_hash)
 		)`,
 	}},
+	{name: "combos", sql: []string{
+		// data is the whole record as JSON; id and name stand beside it for
+		// people who look into the file.
+		`CREATE TABLE combos (
+			id text NOT NULL,
+			name text NOT NULL,
+			data text NOT NULL,
+			sort_order integer NOT NULL,
+			created_at integer,
+			updated_at integer,
+			PRIMARY KEY (id)
+		)`,
+		// The place that last served a combo of the strategy lkgp.
+		`CREATE TABLE combo_last_good (
+			combo_id text NOT NULL,
+			combo_name text NOT NULL,
+			provider text NOT NULL,
+			connection_id text NOT NULL,
+			updated_at integer,
+			PRIMARY KEY (combo_id)
+		)`,
+	}},
 }
 
 // latest returns the schema version that the steps lead to.

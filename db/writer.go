@@ -48,7 +48,8 @@ type batch struct {
 	dropBreakers bool // before the breakers of this batch
 	states       map[string]resilience.ConnectionState
 	breakers     map[string]resilience.BreakerState
-	pins         map[pinKey]pinRow // without a connection: to be deleted
+	pins         map[pinKey]pinRow           // without a connection: to be deleted
+	goods        map[string]control.LastGood // by combo
 	rows         []control.Activity
 	waiters      []chan struct{} // closed when the batch was dealt with
 }
@@ -56,7 +57,7 @@ type batch struct {
 func newBatch() batch {
 	return batch{
 		states: map[string]resilience.ConnectionState{}, breakers: map[string]resilience.BreakerState{},
-		pins: map[pinKey]pinRow{},
+		pins: map[pinKey]pinRow{}, goods: map[string]control.LastGood{},
 	}
 }
 
@@ -252,7 +253,7 @@ func (w *writer) flush() (again bool) {
 
 // holdsState reports whether anything but rows waits.
 func (b *batch) holdsState() bool {
-	return b.dropBreakers || len(b.states)+len(b.breakers)+len(b.pins) > 0
+	return b.dropBreakers || len(b.states)+len(b.breakers)+len(b.pins)+len(b.goods) > 0
 }
 
 func (w *writer) writeStates(b *batch) error {
@@ -275,6 +276,11 @@ func (w *writer) writeStates(b *batch) error {
 				return err
 			}
 		}
+		for _, g := range b.goods {
+			if err := writeLastGood(tx, g, w.store.now()); err != nil {
+				return err
+			}
+		}
 		return writePins(tx, b.pins)
 	})
 	return w.store.seen(err)
@@ -293,6 +299,11 @@ func (w *writer) giveBack(b batch) {
 	for k, pin := range b.pins {
 		if _, newer := p.pins[k]; !newer {
 			p.pins[k] = pin
+		}
+	}
+	for id, g := range b.goods {
+		if _, newer := p.goods[id]; !newer {
+			p.goods[id] = g
 		}
 	}
 	if p.dropBreakers {

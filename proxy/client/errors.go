@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 
 	"breakwater/proxy/control"
 )
@@ -45,6 +46,8 @@ func answerError(status int, data []byte) error {
 	}
 	e := body.Error
 	switch {
+	case strings.HasPrefix(e.Code, "COMBO_"):
+		return &control.ComboError{Code: e.Code, Message: e.Message, Details: e.Details}
 	case status == http.StatusBadRequest && len(e.Details) > 0:
 		return &control.InvalidError{Fields: e.Details}
 	case status == http.StatusNotFound && e.Code == "NOT_FOUND":

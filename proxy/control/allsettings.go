@@ -10,20 +10,22 @@ import (
 // keyRevision is the key under which the settings' revision is stored.
 const keyRevision = "settingsRevision"
 
-// AllSettings are the settings of both kinds, with the number of their present
+// AllSettings are the settings of every kind, with the number of their present
 // version.
 type AllSettings struct {
 	Settings
 	Guide
+	ComboSettings
 	// Revision grows by one with every change.
 	Revision int64 `json:"revision"`
 }
 
-// AllSettingsPatch changes settings of both kinds, all or none; absent fields
+// AllSettingsPatch changes settings of every kind, all or none; absent fields
 // stay as they are.
 type AllSettingsPatch struct {
 	SettingsPatch
 	GuidePatch
+	ComboSettingsPatch
 	// ExpectedRevision, when given, refuses the change with a ConflictError
 	// unless the settings are still at this revision (settings sheet §2.12).
 	ExpectedRevision *int64 `json:"expectedRevision,omitempty"`
@@ -52,7 +54,7 @@ func (s *Service) loadRevision(ctx context.Context) error {
 	return nil
 }
 
-// AllSettings returns the settings of both kinds as they are now.
+// AllSettings returns the settings of every kind as they are now.
 func (s *Service) AllSettings(context.Context) (AllSettings, error) {
 	s.edit.Lock()
 	defer s.edit.Unlock()
@@ -60,7 +62,7 @@ func (s *Service) AllSettings(context.Context) (AllSettings, error) {
 }
 
 func (s *Service) allSettings() AllSettings {
-	return AllSettings{Settings: s.Config(), Guide: s.guide(), Revision: s.revision}
+	return AllSettings{Settings: s.Config(), Guide: s.guide(), ComboSettings: *s.comboSettings.Load(), Revision: s.revision}
 }
 
 // EditAllSettings changes the fields that the patch holds, all or none.
@@ -75,6 +77,11 @@ func (s *Service) EditAllSettings(ctx context.Context, p AllSettingsPatch) (AllS
 		return AllSettings{}, err
 	}
 	judge, more, err := s.patchGuide(p.GuidePatch)
+	if err != nil {
+		return AllSettings{}, err
+	}
+	maps.Copy(writes, more)
+	combos, more, err := s.patchCombos(p.ComboSettingsPatch)
 	if err != nil {
 		return AllSettings{}, err
 	}
@@ -95,6 +102,7 @@ func (s *Service) EditAllSettings(ctx context.Context, p AllSettingsPatch) (AllS
 	s.revision++
 	s.settings.Store(&own)
 	s.cfg.Store.SetActivityLimit(own.ActivityLimit)
+	s.comboSettings.Store(&combos)
 	s.usePolicy(&judge)
 	return s.allSettings(), nil
 }

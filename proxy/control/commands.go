@@ -173,6 +173,9 @@ func (s *Service) DeleteConnection(ctx context.Context, id string) error {
 	s.engine.Remove(id)
 	s.quota.Forget(id)
 	s.forget(id)
+	if err := s.dropFromCombos(ctx, id); err != nil {
+		return fmt.Errorf("the connection is gone, but combos still name it: %w", err)
+	}
 	if err := s.cfg.Secrets.DeleteSecret(SecretName(id)); err != nil {
 		return fmt.Errorf("the connection is gone, but its credential could not be deleted: %w", err)
 	}

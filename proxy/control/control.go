@@ -60,6 +60,21 @@ type Facade interface {
 	// queue, or takes the wish back.
 	SetRateLimitProtection(ctx context.Context, id string, on bool) error
 
+	// Combos returns the combos in the user's order.
+	Combos(ctx context.Context) ([]Combo, error)
+	// AddCombo stores a new combo, which clients may ask for at once. What the
+	// sheet refuses is a *ComboError; a name that hides a model's is told in
+	// the answer's Warning.
+	AddCombo(ctx context.Context, in ComboInput) (Combo, error)
+	// EditCombo changes the fields that the patch holds. A new name is put into
+	// the combos that refer to this one.
+	EditCombo(ctx context.Context, id string, patch ComboPatch) (Combo, error)
+	// DeleteCombo forgets a combo.
+	DeleteCombo(ctx context.Context, id string) error
+	// ReorderCombos lists the combos in this order; ids left out keep their
+	// order behind the named ones.
+	ReorderCombos(ctx context.Context, ids []string) error
+
 	// Keys returns the API keys, masked.
 	Keys(ctx context.Context) ([]APIKey, error)
 	// AddKey makes an API key; the answer is the only one that holds it whole.
@@ -74,7 +89,7 @@ type Facade interface {
 	// EditSettings changes the fields that the patch holds.
 	EditSettings(ctx context.Context, patch SettingsPatch) (Settings, error)
 
-	// AllSettings returns the settings of both kinds with their revision.
+	// AllSettings returns the settings of every kind with their revision.
 	AllSettings(ctx context.Context) (AllSettings, error)
 	// EditAllSettings changes the fields that the patch holds, all or none. It
 	// returns a *ConflictError when the settings are not at the revision that

@@ -67,16 +67,19 @@ type Service struct {
 	quota    *quota.Ledger
 	affinity *affinity.Table
 	// Memory of this process alone.
-	occupancy *affinity.Occupancy
-	latency   *combo.Latency
-	inForce   atomic.Pointer[settings.Settings]
-	keys      atomic.Pointer[[]KeyRecord]
-	egress    []string // providers whose quota belongs to the outgoing address
-	revision  int64    // of the settings; guarded by edit
-	paused    atomic.Bool
-	desktop   atomic.Bool
-	activity  atomic.Int64 // the newest id
-	seq       atomic.Uint64
+	occupancy     *affinity.Occupancy
+	latency       *combo.Latency
+	inForce       atomic.Pointer[settings.Settings]
+	keys          atomic.Pointer[[]KeyRecord]
+	combos        atomic.Pointer[comboIndex]
+	comboSettings atomic.Pointer[ComboSettings]
+	memory        combo.State // what the strategies remember between requests
+	egress        []string    // providers whose quota belongs to the outgoing address
+	revision      int64       // of the settings; guarded by edit
+	paused        atomic.Bool
+	desktop       atomic.Bool
+	activity      atomic.Int64 // the newest id
+	seq           atomic.Uint64
 
 	edit sync.Mutex // one command changes connections or settings at a time
 
@@ -144,6 +147,12 @@ func (s *Service) load(ctx context.Context) error {
 		return err
 	}
 	if err := s.loadRevision(ctx); err != nil {
+		return err
+	}
+	if err := s.loadComboSettings(ctx); err != nil {
+		return err
+	}
+	if err := s.loadCombos(ctx); err != nil {
 		return err
 	}
 	if err := s.loadKeys(ctx); err != nil {

@@ -23,7 +23,7 @@ func (s *Service) snapshot() Snapshot {
 	snap := Snapshot{
 		Seq: s.seq.Add(1), At: time.Now().Round(0), Version: s.cfg.Version, Endpoint: s.cfg.Endpoint,
 		Paused: s.paused.Load(), Demo: s.cfg.Panel != nil,
-		Connections: []Connection{}, Breakers: s.breakers(),
+		Connections: []Connection{}, Breakers: s.breakers(), Combos: s.comboBriefs(),
 	}
 	snap.Notices = s.cfg.Store.Notices()
 	for _, r := range s.Routes() {

@@ -41,6 +41,7 @@ type Store interface {
 	resilience.Store
 	affinity.Store
 	KeyStore
+	ComboStore
 
 	Connections(ctx context.Context) ([]ConnectionRecord, error)
 	Breakers(ctx context.Context) ([]resilience.BreakerState, error)

@@ -52,6 +52,7 @@ type Snapshot struct {
 	Health      Health       `json:"health"`
 	Connections []Connection `json:"connections"` // in routing order
 	Breakers    []Breaker    `json:"breakers"`
+	Combos      []ComboBrief `json:"combos"` // in the user's order
 	Notices     []Notice     `json:"notices,omitempty"`
 }
 

@@ -69,9 +69,12 @@ func decodeOptional(r *http.Request, dst any) error {
 	return decodeObject(data, dst, nil)
 }
 
+// badJSON tells that a body is no JSON.
+const badJSON = "Invalid JSON body"
+
 func decodeObject(data []byte, dst any, ignored []string) error {
 	if !json.Valid(data) {
-		return control.Invalid("body", "Invalid JSON body")
+		return control.Invalid("body", badJSON)
 	}
 	s := &strict{ignored: ignored}
 	s.object("", data, reflect.ValueOf(dst).Elem())
@@ -123,6 +126,10 @@ func (s *strict) object(path string, data []byte, dst reflect.Value) {
 }
 
 func (s *strict) value(path string, data []byte, dst reflect.Value) {
+	if dst.Type() == stepType {
+		s.step(path, data, dst)
+		return
+	}
 	// A type that reads itself may have a meaning for null.
 	if u, ok := reflect.TypeAssert[json.Unmarshaler](dst.Addr()); ok && dst.Type() != rawType {
 		if u.UnmarshalJSON(data) != nil {
@@ -154,7 +161,25 @@ func (s *strict) value(path string, data []byte, dst reflect.Value) {
 	}
 }
 
-var rawType = reflect.TypeFor[json.RawMessage]()
+var (
+	rawType  = reflect.TypeFor[json.RawMessage]()
+	stepType = reflect.TypeFor[control.ComboStep]()
+)
+
+// step reads a step of a combo, which has a lenient form of its own: a model's
+// name alone will do, and provider is another word for providerId.
+func (s *strict) step(path string, data []byte, dst reflect.Value) {
+	fields := fieldsOf(stepType)
+	members, _ := split(data)
+	for _, m := range members {
+		if _, ok := fields[m.name]; !ok && m.name != "provider" {
+			s.add(path+"."+m.name, "Unknown field")
+		}
+	}
+	if string(data) == "null" || json.Unmarshal(data, dst.Addr().Interface()) != nil {
+		s.add(path, "Expected the name of a model, or a step")
+	}
+}
 
 func (s *strict) array(path string, data []byte, dst reflect.Value) {
 	var items []json.RawMessage

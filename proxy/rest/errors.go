@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"breakwater/proxy/control"
 )
@@ -48,6 +49,9 @@ type errorBody struct {
 	Type          string               `json:"type,omitempty"`
 	Details       []control.FieldError `json:"details,omitempty"`
 	CorrelationID string               `json:"correlation_id,omitempty"`
+	// Of the routes of combos.
+	Category  string `json:"category,omitempty"`
+	RequestID string `json:"requestId,omitempty"`
 }
 
 // conflictBody refuses a change of settings that the client saw in an older
@@ -78,8 +82,19 @@ func (a *api) fail(w http.ResponseWriter, r *http.Request, err error) {
 		})
 		return
 	}
-	e := known(err)
 	id := correlation()
+	if c, ok := errors.AsType[*control.ComboError](err); ok {
+		w.Header().Set("X-Request-Id", id)
+		a.write(w, r, c.Status(), map[string]errorBody{"error": {
+			Code: c.Code, Message: c.Message, Details: c.Details, Category: c.Category(), RequestID: id,
+		}})
+		return
+	}
+	e := known(err)
+	code, category := e.code, ""
+	if e == errInternal && strings.HasPrefix(r.URL.Path, "/api/combos") {
+		code, category = "INTERNAL_001", "internal" // settings sheet §2.14
+	}
 	if e == errInternal {
 		a.log.ErrorContext(r.Context(), "management request failed",
 			"method", r.Method, "path", r.URL.Path, "correlation", id, "error", err)
@@ -92,7 +107,7 @@ func (a *api) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if e.challenge {
 		h.Set("WWW-Authenticate", `Bearer realm="breakwater"`)
 	}
-	a.write(w, r, e.status, map[string]errorBody{"error": {Code: e.code, Message: e.message, Type: e.kind, CorrelationID: id}})
+	a.write(w, r, e.status, map[string]errorBody{"error": {Code: code, Message: e.message, Type: e.kind, CorrelationID: id, Category: category}})
 }
 
 func known(err error) *apiError {

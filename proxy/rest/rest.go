@@ -162,6 +162,7 @@ func (a *api) snapshot(ctx context.Context) (control.Snapshot, error) {
 	s, err := a.facade.Snapshot(ctx)
 	s.Connections = list(s.Connections)
 	s.Breakers = list(s.Breakers)
+	s.Combos = list(s.Combos)
 	return s, err
 }
 

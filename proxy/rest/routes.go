@@ -146,6 +146,35 @@ var routes = []Route{
 	},
 
 	{
+		Method: "GET", Path: "/api/combos", handler: (*api).listCombos,
+		About: "the combos in their order; limit, offset",
+	},
+	{
+		Method: "POST", Path: "/api/combos", handler: (*api).addCombo,
+		About: "make a combo, a model name that stands for several",
+	},
+	{
+		Method: "POST", Path: "/api/combos/reorder", handler: (*api).reorderCombos,
+		About: "list the combos in this order",
+	},
+	{
+		Method: "GET", Path: "/api/combos/{id}", handler: (*api).getCombo,
+		About: "one combo",
+	},
+	{
+		Method: "PUT", Path: "/api/combos/{id}", handler: (*api).editCombo,
+		About: "change the given fields of a combo (same as PATCH)",
+	},
+	{
+		Method: "PATCH", Path: "/api/combos/{id}", handler: (*api).editCombo,
+		About: "change the given fields of a combo",
+	},
+	{
+		Method: "DELETE", Path: "/api/combos/{id}", handler: (*api).deleteCombo,
+		About: "forget a combo",
+	},
+
+	{
 		Method: "GET", Path: "/api/keys", handler: (*api).listKeys,
 		About: "the API keys, masked; limit, offset",
 	},

@@ -21,6 +21,8 @@ var documented = []string{
 	"GET /api/monitoring/health", "OPTIONS /api/monitoring/health", "DELETE /api/monitoring/health",
 	"GET /api/activity", "GET /api/usage", "GET /api/rate-limits", "POST /api/rate-limits", "GET /api/rate-limit", "POST /api/rate-limit",
 	"GET /api/settings", "PATCH /api/settings",
+	"GET /api/combos", "POST /api/combos", "POST /api/combos/reorder", "GET /api/combos/{id}",
+	"PUT /api/combos/{id}", "PATCH /api/combos/{id}", "DELETE /api/combos/{id}",
 	"GET /api/keys", "POST /api/keys", "PATCH /api/keys/{id}", "DELETE /api/keys/{id}",
 	"GET /api/export", "POST /api/export", "POST /api/import",
 	"POST /api/app/show", "POST /api/app/pause", "POST /api/app/quit",

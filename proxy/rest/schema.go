@@ -37,6 +37,11 @@ func (s *schemas) answer(t reflect.Type) object {
 // body describes what the strict decoder takes: any of the fields, no others,
 // and null for an absent one.
 func (s *schemas) body(t reflect.Type) object {
+	if t == stepType {
+		o := s.fields(t, s.body, false)
+		o["properties"].(object)["provider"] = object{"type": "string"}
+		return object{"anyOf": []any{object{"type": "string"}, o}}
+	}
 	if t.Kind() == reflect.Struct && special(t) == nil {
 		o := s.fields(t, s.body, false)
 		o["additionalProperties"] = false

@@ -145,6 +145,14 @@ var shapes = map[string]shape{
 	"GET /api/settings":   {out: []any{control.AllSettings{}}},
 	"PATCH /api/settings": {in: control.AllSettingsPatch{}, out: []any{control.AllSettings{}}},
 
+	"GET /api/combos":          {query: []param{limitParam, offsetParam}, out: []any{combosAnswer{}}},
+	"POST /api/combos":         {in: control.ComboInput{}, status: http.StatusCreated, out: []any{control.Combo{}}},
+	"POST /api/combos/reorder": {in: idsBody{}, out: []any{okAnswer{}}},
+	"GET /api/combos/{id}":     {out: []any{control.Combo{}}},
+	"PUT /api/combos/{id}":     {in: control.ComboPatch{}, out: []any{control.Combo{}}},
+	"PATCH /api/combos/{id}":   {in: control.ComboPatch{}, out: []any{control.Combo{}}},
+	"DELETE /api/combos/{id}":  {out: []any{deletedAnswer{}}},
+
 	"GET /api/keys":         {query: []param{limitParam, offsetParam}, out: []any{keyPage{}}},
 	"POST /api/keys":        {in: control.KeyInput{}, status: http.StatusCreated, out: []any{control.APIKey{}}},
 	"PATCH /api/keys/{id}":  {in: control.KeyPatch{}, out: []any{control.APIKey{}}},

@@ -1,6 +1,9 @@
 package combo
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // Good is the place that last served a combo.
 type Good struct {
@@ -62,3 +65,36 @@ func SetGood(st State, combo, id string, g Good) {
 }
 
 func goodKey(combo, id string) string { return combo + "\x00" + id }
+
+// WatchGood returns a State that tells of every change of a last good place,
+// the zero Good when it was forgotten, after it has been made. Other uses go
+// through as they are.
+func WatchGood(st State, changed func(combo, id string, g Good)) State { return goodWatch{st, changed} }
+
+type goodWatch struct {
+	State
+	changed func(combo, id string, g Good)
+}
+
+// Update implements State.
+func (w goodWatch) Update(space Space, key string, f func(old any) any) {
+	if space.Name != goods.Name {
+		w.State.Update(space, key, f)
+		return
+	}
+	var before, after Good
+	w.State.Update(space, key, func(old any) any {
+		if g, ok := old.(*Good); ok {
+			before = *g
+		}
+		out := f(old)
+		if g, ok := out.(*Good); ok {
+			after = *g
+		}
+		return out
+	})
+	if before != after {
+		name, id, _ := strings.Cut(key, "\x00")
+		w.changed(name, id, after)
+	}
+}

@@ -23,6 +23,8 @@ func Contract(t *testing.T, f control.Facade) {
 	t.Run("settings are kept and checked", func(t *testing.T) { productSettings(t, f) })
 	t.Run("settings have a revision and change together", func(t *testing.T) { revisions(t, f) })
 	t.Run("resilience settings take effect at once", func(t *testing.T) { policySettings(t, f) })
+	t.Run("combos are made, changed, ordered and deleted", func(t *testing.T) { combos(t, f) })
+	t.Run("combos are refused with the code of what is wrong", func(t *testing.T) { comboRefusals(t, f) })
 	t.Run("API keys are made, changed and deleted", func(t *testing.T) { apiKeys(t, f) })
 	t.Run("a configuration is exported and imported", func(t *testing.T) { backups(t, f) })
 	t.Run("no desktop and no demo are errors of their own", func(t *testing.T) { absent(t, f) })
@@ -32,7 +34,7 @@ func Contract(t *testing.T, f control.Facade) {
 
 func empty(t *testing.T, f control.Facade) {
 	snap, err := f.Snapshot(t.Context())
-	if err != nil || snap.Connections == nil || len(snap.Connections) != 0 || snap.Endpoint == "" || snap.At.IsZero() {
+	if err != nil || snap.Combos == nil || snap.Connections == nil || len(snap.Connections) != 0 || snap.Endpoint == "" || snap.At.IsZero() {
 		t.Errorf("Snapshot = %+v, %v", snap, err)
 	}
 	known, err := f.Providers(t.Context())

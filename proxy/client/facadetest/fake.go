@@ -23,17 +23,19 @@ type Fake struct {
 	// Fail, when set, is asked before every call and may refuse it.
 	Fail func(method string) error
 
-	mu       sync.Mutex
-	changed  *sync.Cond
-	snap     control.Snapshot
-	settings control.Settings
-	policy   policy
-	activity []control.Activity
-	keys     []control.APIKey
-	revision int64
-	calls    []string
-	subs     map[*subscriber]struct{}
-	serial   int
+	mu            sync.Mutex
+	changed       *sync.Cond
+	snap          control.Snapshot
+	settings      control.Settings
+	policy        policy
+	activity      []control.Activity
+	keys          []control.APIKey
+	combos        []control.Combo
+	comboSettings control.ComboSettings
+	revision      int64
+	calls         []string
+	subs          map[*subscriber]struct{}
+	serial        int
 }
 
 var _ control.Facade = (*Fake)(nil)
@@ -43,7 +45,10 @@ func New() *Fake {
 	f := &Fake{
 		snap: control.Snapshot{
 			Version: "1.2.3", Endpoint: "http://127.0.0.1:7411", Health: control.HealthWell,
-			Connections: []control.Connection{}, Breakers: []control.Breaker{},
+			Connections: []control.Connection{}, Breakers: []control.Breaker{}, Combos: []control.ComboBrief{},
+		},
+		comboSettings: control.ComboSettings{
+			ComboDefaults: map[string]any{}, ProviderOverrides: map[string]map[string]any{}, ModelFacts: map[string]control.ModelFact{},
 		},
 		settings: control.DefaultSettings(),
 		subs:     map[*subscriber]struct{}{},

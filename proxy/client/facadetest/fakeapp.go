@@ -112,7 +112,7 @@ func (f *Fake) editSettings(p control.SettingsPatch) error {
 	return nil
 }
 
-// AllSettings returns the settings of both kinds.
+// AllSettings returns the settings of every kind.
 func (f *Fake) AllSettings(ctx context.Context) (control.AllSettings, error) {
 	err := f.enter(ctx, "AllSettings")
 	defer f.mu.Unlock()
@@ -120,10 +120,10 @@ func (f *Fake) AllSettings(ctx context.Context) (control.AllSettings, error) {
 }
 
 func (f *Fake) allSettings() control.AllSettings {
-	return control.AllSettings{Settings: f.settings, Guide: f.guide(), Revision: f.revision}
+	return control.AllSettings{Settings: f.settings, Guide: f.guide(), ComboSettings: f.comboSettings, Revision: f.revision}
 }
 
-// EditAllSettings changes the settings of both kinds, all or none.
+// EditAllSettings changes the settings of every kind, all or none.
 func (f *Fake) EditAllSettings(ctx context.Context, p control.AllSettingsPatch) (control.AllSettings, error) {
 	err := f.enter(ctx, "EditAllSettings")
 	defer f.mu.Unlock()
@@ -137,6 +137,9 @@ func (f *Fake) EditAllSettings(ctx context.Context, p control.AllSettingsPatch) 
 	err = f.editSettings(p.SettingsPatch)
 	if err == nil {
 		err = f.editGuide(p.GuidePatch)
+	}
+	if err == nil {
+		f.editComboSettings(p.ComboSettingsPatch)
 	}
 	if err != nil {
 		f.settings = before

@@ -1,0 +1,140 @@
+package facadetest
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+
+	"breakwater/proxy/control"
+)
+
+// addCombo adds a combo of model steps and takes it away at the end.
+func addCombo(t *testing.T, f control.Facade, name string, models ...string) control.Combo {
+	t.Helper()
+	in := control.ComboInput{Name: name}
+	for _, m := range models {
+		in.Steps = append(in.Steps, control.ComboStep{Model: m})
+	}
+	c, err := f.AddCombo(t.Context(), in)
+	if err != nil {
+		t.Fatalf("AddCombo(%s): %v", name, err)
+	}
+	t.Cleanup(func() {
+		if err := f.DeleteCombo(context.WithoutCancel(t.Context()), c.ID); err != nil && !errors.Is(err, control.ErrNotFound) {
+			t.Errorf("clean up %s: %v", name, err)
+		}
+	})
+	return c
+}
+
+func comboNames(t *testing.T, f control.Facade) (listed, brief []string) {
+	t.Helper()
+	all, err := f.Combos(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range all {
+		listed = append(listed, c.Name)
+	}
+	snap, err := f.Snapshot(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range snap.Combos {
+		brief = append(brief, c.Name)
+	}
+	return listed, brief
+}
+
+func combos(t *testing.T, f control.Facade) {
+	ctx := t.Context()
+	if all, err := f.Combos(ctx); err != nil || all == nil || len(all) != 0 {
+		t.Fatalf("Combos = %v, %v", all, err)
+	}
+	a := addCombo(t, f, "Fast one", "openai/gpt-5-mini", "groq/*")
+	if a.ID == "" || a.Version != 2 || a.Strategy != "priority" || !a.Enabled() || len(a.Steps) != 2 || a.CreatedAt.IsZero() {
+		t.Errorf("added %+v", a)
+	}
+	if s := a.Steps; s[0].ID == "" || s[0].Kind != "model" || s[0].Provider != "openai" || s[1].Kind != "provider-wildcard" {
+		t.Errorf("steps %+v", a.Steps)
+	}
+	b := addCombo(t, f, "Team", "Fast one", "anthropic/claude-sonnet-4-5")
+	if b.Steps[0].Kind != "combo-ref" || b.Steps[0].Combo != "Fast one" {
+		t.Errorf("a combo's name is %+v, want a reference", b.Steps[0])
+	}
+	if err := f.ReorderCombos(ctx, []string{b.ID}); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"Team", "Fast one"}
+	if listed, brief := comboNames(t, f); !slices.Equal(listed, want) || !slices.Equal(brief, want) {
+		t.Errorf("order %v, in the snapshot %v, want %v", listed, brief, want)
+	}
+	c, err := f.EditCombo(ctx, b.ID, control.ComboPatch{
+		Strategy: new("weighted"), Active: new(false), Config: &map[string]any{"maxRetries": 3.0},
+		Steps: &[]control.ComboStep{{Model: "openai/gpt-5", Weight: 30}},
+	})
+	if err != nil || c.Strategy != "weighted" || c.Enabled() || c.Config["maxRetries"] != 3.0 || len(c.Steps) != 1 || c.Steps[0].Weight != 30 || c.Name != "Team" {
+		t.Errorf("edited %+v, %v", c, err)
+	}
+	same, err := f.EditCombo(ctx, b.ID, control.ComboPatch{})
+	if err != nil || same.Name != "Team" || same.Strategy != "weighted" {
+		t.Errorf("a patch of nothing gives %+v, %v", same, err)
+	}
+	if err := f.DeleteCombo(ctx, a.ID); err != nil {
+		t.Fatal(err)
+	}
+	if listed, brief := comboNames(t, f); !slices.Equal(listed, want[:1]) || !slices.Equal(brief, want[:1]) {
+		t.Errorf("after the deletion %v, in the snapshot %v", listed, brief)
+	}
+}
+
+func comboRefusals(t *testing.T, f control.Facade) {
+	ctx := t.Context()
+	a := addCombo(t, f, "A", "openai/gpt-5")
+	b := addCombo(t, f, "B", "A")
+	made := func(in control.ComboInput) error { _, err := f.AddCombo(ctx, in); return err }
+	edited := func(id string, p control.ComboPatch) error { _, err := f.EditCombo(ctx, id, p); return err }
+	step := func(model string) []control.ComboStep { return []control.ComboStep{{Model: model}} }
+	for _, tc := range []struct {
+		name, code string
+		status     int
+		err        error
+	}{
+		{"no name", "COMBO_002", 400, made(control.ComboInput{Steps: step("openai/gpt-5")})},
+		{"a letter that names may not have", "COMBO_002", 400, edited(a.ID, control.ComboPatch{Name: new("A*")})},
+		{"a value out of bounds", "COMBO_002", 400, edited(a.ID, control.ComboPatch{Config: &map[string]any{"maxRetries": 11.0}})},
+		{"tiers without a default", "COMBO_003", 400, edited(a.ID, control.ComboPatch{Config: &map[string]any{"compositeTiers": map[string]any{
+			"defaultTier": "x", "tiers": map[string]any{"y": map[string]any{"stepId": a.Steps[0].ID}},
+		}}})},
+		{"the name is taken", "COMBO_004", 400, made(control.ComboInput{Name: "a", Steps: step("openai/gpt-5")})},
+		{"a circle", "COMBO_005", 400, edited(a.ID, control.ComboPatch{Steps: new(step(b.Name))})},
+		{"a quota share", "COMBO_006", 409, edited(a.ID, control.ComboPatch{Strategy: new("quota-share")})},
+		{"nobody", "COMBO_007", 404, edited("nobody", control.ComboPatch{Name: new("C")})},
+		{"nobody to delete", "COMBO_007", 404, f.DeleteCombo(ctx, "nobody")},
+		{"a wildcard in a pipeline", "COMBO_008", 400, made(control.ComboInput{Name: "C", Strategy: "pipeline", Steps: step("openai/*")})},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			e, ok := errors.AsType[*control.ComboError](tc.err)
+			if !ok || e.Code != tc.code || e.Status() != tc.status || e.Message == "" || (e.Code == "COMBO_002") != (len(e.Details) > 0) {
+				t.Errorf("got %#v, want %s with status %d", tc.err, tc.code, tc.status)
+			}
+			if errors.Is(tc.err, control.ErrNotFound) != (tc.code == "COMBO_007") {
+				t.Errorf("%v is ErrNotFound: %v", tc.err, errors.Is(tc.err, control.ErrNotFound))
+			}
+		})
+	}
+	for _, id := range []string{"", ".", "..", "a/b", "reorder"} {
+		if err := f.DeleteCombo(ctx, id); !errors.Is(err, control.ErrNotFound) {
+			t.Errorf("delete %q: %v, want ErrNotFound", id, err)
+		}
+	}
+	for _, ids := range [][]string{{"nobody"}, {a.ID, "nobody"}} {
+		if _, ok := errors.AsType[*control.InvalidError](f.ReorderCombos(ctx, ids)); !ok {
+			t.Errorf("order %v was taken", ids)
+		}
+	}
+	if listed, _ := comboNames(t, f); !slices.Equal(listed, []string{"A", "B"}) {
+		t.Errorf("refusals left %v", listed)
+	}
+}
