@@ -21,6 +21,8 @@ type memory struct {
 	records  []ConnectionRecord
 	settings map[string][]byte
 	pins     map[string]affinity.Pin // by hash
+	combos   []ComboRecord
+	goods    map[string]LastGood // by combo
 	failing  bool
 }
 
