@@ -13,6 +13,7 @@ import (
 	"breakwater/proxy/upstream"
 	"breakwater/resilience"
 	"breakwater/resilience/admission"
+	"breakwater/resilience/combo"
 	"breakwater/resilience/outcome"
 	"breakwater/resilience/settings"
 	"breakwater/resilience/watchdog"
@@ -31,8 +32,10 @@ type exchange struct {
 	act    control.Activity
 	// failures are the attempts that failed before the commit point.
 	failures []failure
-	// queue is the last refusal of an admission queue.
-	queue *admission.Error
+	// local is the last refusal of a gate or queue of ours.
+	local *admission.Error
+	// served tells that a target has answered in full.
+	served bool
 	// more tells that further targets follow the present one.
 	more bool
 }
@@ -40,6 +43,8 @@ type exchange struct {
 // failure is an attempt that failed before the client saw anything of it.
 type failure struct {
 	route   *control.Route
+	model   string        // as sent
+	target  *combo.Target // of a combo, nil otherwise
 	outcome outcome.Outcome
 	until   time.Time // end of the cooldown that followed, in core time
 	header  http.Header
@@ -57,62 +62,26 @@ const (
 	ended                  // the client has its answer, or is gone
 )
 
-// run answers the request: targets are tried in the plan's order until one
-// answers.
+// run answers the request.
 func (x *exchange) run() {
-	choices, passed := x.s.svc.Choose(control.Ask{Dialect: x.rt.dialect, Model: x.body.Model, Admits: admits(x.r.Header), Grant: x.grant})
-	for _, p := range passed {
-		x.step(control.Step{Kind: control.StepSkipped, Reason: p.Reason}, p.Route)
-	}
-	if len(choices) == 0 {
-		x.refuse(x.noConnection(passed))
-		return
-	}
-	cands := make([]resilience.Candidate, len(choices))
-	for i, c := range choices {
-		cands[i] = resilience.Candidate{Conn: c.Route.Conn, Model: c.Model}
-	}
-	plan := x.s.svc.Engine().Plan(cands)
-	for _, e := range plan.Excluded {
-		x.skip(routeOf(choices, e.Conn), e)
-	}
-	for i, t := range plan.Targets {
-		x.more = i+1 < len(plan.Targets)
-		if x.visit(routeOf(choices, t.Conn), t, &plan) == ended {
-			return
-		}
-	}
-	f := x.worthHandingOn()
-	if f == nil {
-		f = x.wall(plan)
-	}
-	if f != nil {
-		x.handOn(*f)
-		return
-	}
-	x.refuse(x.nobodyLeft(plan))
-}
-
-func routeOf(choices []control.Choice, c *resilience.Conn) *control.Route {
-	for _, choice := range choices {
-		if choice.Route.Conn == c {
-			return choice.Route
-		}
-	}
-	return nil
+	x.runDirect()
 }
 
 // try sends the request to one target, and again to the same one where
 // recovery is switched on and the answer broke off before the client saw any
 // of it. The attempt's permit goes back on every path.
-func (x *exchange) try(a *resilience.Attempt, r *control.Route, model string) verdict {
+func (x *exchange) try(ctx context.Context, a *resilience.Attempt, l *leg) verdict {
 	defer a.Release()
+	r := l.route
 	r.Use.InFlight.Add(1)
 	defer r.Use.InFlight.Add(-1)
 	r.Use.LastUsed.Store(time.Now().UnixMilli())
 	x.s.svc.MarkUse()
 	x.s.egress.look(r)
-	t := &attempt{x: x, permit: a, route: r, model: model, began: time.Now(), recovery: x.s.svc.InForce().StreamRecovery}
+	t := &attempt{
+		x: x, ctx: ctx, leg: l, permit: a, route: r, model: l.model, began: time.Now(),
+		recovery: x.s.svc.InForce().StreamRecovery,
+	}
 	for {
 		v := t.once()
 		switch {
@@ -128,16 +97,16 @@ func (x *exchange) try(a *resilience.Attempt, r *control.Route, model string) ve
 
 // once makes one call and relays its answer.
 func (t *attempt) once() verdict {
-	ctx, cancel := context.WithCancelCause(t.x.r.Context())
+	ctx, cancel := context.WithCancelCause(t.ctx)
 	defer cancel(nil)
 	t.watch = newWatch(t.x.s.limits.Headers, cancel)
 	defer t.watch.stop()
-	res, err := t.send(ctx, t.x.body.WithModel(t.model))
+	res, err := t.send(ctx, t.bodyFor())
 	if err != nil {
 		return t.broke(ctx, err)
 	}
 	defer func() { _ = res.Body.Close() }() // the answer was read or given up
-	t.x.s.svc.SeeAnswer(t.route, res.Header)
+	t.heard(res)
 	switch {
 	case res.StatusCode >= 300:
 		return t.refused(ctx, res)
@@ -148,6 +117,9 @@ func (t *attempt) once() verdict {
 	t.watch.accepted(watchdog.Budgets{Idle: t.x.s.limits.Body})
 	return t.document(ctx, res)
 }
+
+// bodyFor is the request as this target gets it.
+func (t *attempt) bodyFor() []byte { return t.x.body.WithModel(t.model) }
 
 // send calls the target with this body.
 func (t *attempt) send(ctx context.Context, body []byte) (*http.Response, error) {
@@ -211,6 +183,8 @@ func (x *exchange) finish(status int, result string) {
 // attempt is one try of an exchange at one target.
 type attempt struct {
 	x      *exchange
+	ctx    context.Context // bounds the time until the answer begins
+	leg    *leg
 	permit *resilience.Attempt
 	route  *control.Route
 	model  string
@@ -218,6 +192,7 @@ type attempt struct {
 	watch  *watch
 	code   string // of the last failure of a stream
 	usage  dialect.Usage
+	ttfb   time.Duration // until the answer's headers, 0: none came
 	// recovery holds the switches, reopened how often they were made use of.
 	recovery settings.StreamRecovery
 	reopened int
@@ -232,16 +207,16 @@ func (t *attempt) fail(o outcome.Outcome, header http.Header, body []byte) verdi
 		// broken one should not answer for the rest.
 		o.Class = outcome.Neutral
 	}
-	effect := t.permit.Report(o)
-	if o.Class == outcome.Failure {
-		t.route.Use.Failed.Add(1)
-	}
+	effect, o := t.report(o, header, body)
 	x.step(control.Step{
 		Kind: control.StepFailed, Reason: string(o.Reason), Status: o.Status, Model: t.model,
 		DurationMs: time.Since(t.began).Milliseconds(), Until: x.s.svc.Real(effect.Until),
 	}, t.route)
 	x.act.FailedOver = true
-	f := failure{route: t.route, outcome: o, until: effect.Until, header: header, body: t.route.Scrub(body), code: t.code}
+	f := failure{
+		route: t.route, model: t.model, outcome: o, until: effect.Until, header: header, body: t.route.Scrub(body),
+		code: t.code, target: t.leg.target,
+	}
 	if !o.Fallback {
 		x.handOn(f)
 		return ended
@@ -270,6 +245,8 @@ func (t *attempt) answered(status int) verdict {
 		t.permit.Report(outcome.Outcome{Class: outcome.Success, Status: status})
 	}
 	t.route.Use.Served.Add(1)
+	t.counted(outcome.Outcome{Class: outcome.Success})
+	x.served = true
 	t.credit()
 	x.step(control.Step{
 		Kind: control.StepAnswered, Status: status, Model: t.model, DurationMs: time.Since(t.began).Milliseconds(),

@@ -26,7 +26,7 @@ func (s *relay) continued(ctx context.Context, err error) (verdict, bool) {
 		return ended, false
 	}
 	d := s.t.x.rt.dialect
-	body, ok := s.told.Request(d, s.t.x.body.WithModel(s.t.model))
+	body, ok := s.told.Request(d, s.t.bodyFor())
 	if !ok {
 		return ended, false
 	}

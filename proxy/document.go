@@ -17,11 +17,13 @@ import (
 // head sends the answer's headers: the commit point. A length of -1 leaves the
 // upstream's in place.
 func (t *attempt) head(res *http.Response, length int) {
+	t.begins()
 	if t.x.act.FirstOutputMs < 0 {
 		t.x.act.FirstOutputMs = t.x.since()
 	}
 	t.x.out.head(res.StatusCode, func(h http.Header) {
 		upstream.CopyAnswerHeader(h, res.Header)
+		h.Set(headerSelected, t.route.Record.ID)
 		switch {
 		case isEventStream(res):
 			streamHeader(h)

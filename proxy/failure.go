@@ -11,7 +11,9 @@ import (
 	"strings"
 	"syscall"
 
+	"breakwater/resilience/admission"
 	"breakwater/resilience/classify"
+	"breakwater/resilience/combo"
 	"breakwater/resilience/outcome"
 	"breakwater/resilience/watchdog"
 )
@@ -65,7 +67,12 @@ const codeEarlyEOF = "STREAM_EARLY_EOF"
 func (t *attempt) streamFailure(ctx context.Context, err error) outcome.Outcome {
 	cause := context.Cause(ctx)
 	var late overdue
+	var ours *admission.Error
 	switch {
+	case combo.TimedOut(cause):
+		t.code = combo.CodeTargetTimeout
+	case errors.As(cause, &ours):
+		t.code = string(ours.Code)
 	case errors.As(cause, &late) && late.cause != watchdog.NoAnswer:
 		t.code = late.cause.Code()
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
@@ -91,6 +98,9 @@ func kindOf(cause, err error) classify.TransportKind {
 		case watchdog.Stalled, watchdog.Silent, watchdog.TooSlow:
 			return classify.Stalled
 		}
+		return classify.LocalDeadline
+	}
+	if _, ours := admission.Local(cause); ours || combo.TimedOut(cause) {
 		return classify.LocalDeadline
 	}
 	switch {

@@ -38,6 +38,18 @@ func (x *exchange) refuse(ref refusal) {
 	})
 }
 
+// headerSelected names the connection that was used, or the last that failed
+// (combos sheet §2.9).
+const headerSelected = "X-Omniroute-Selected-Connection-Id"
+
+// selected is the connection that was used last.
+func (x *exchange) selected() string {
+	if f := x.lastFailure(); f != nil && x.act.ConnectionID == "" {
+		return f.route.Record.ID
+	}
+	return x.act.ConnectionID
+}
+
 // codeBreakerOpen is the guide's code for a provider whose breaker is open.
 const codeBreakerOpen = "provider_circuit_open"
 
@@ -85,6 +97,9 @@ func (x *exchange) reply(status int, result string, body []byte, ref dialect.Ref
 	}
 	x.out.head(status, func(h http.Header) {
 		fill(h)
+		if id := x.selected(); id != "" {
+			h.Set(headerSelected, id)
+		}
 		h.Set("Content-Length", strconv.Itoa(len(body)))
 	})
 	x.out.write(body)
@@ -131,8 +146,8 @@ func (x *exchange) nobodyLeft(plan resilience.Plan) refusal {
 	x.act.FailedOver = false
 	wait, waits := x.soonest(plan)
 	last := x.lastFailure()
-	if last == nil && x.queue != nil {
-		return x.queueFull() // busy, not broken: nobody need be told
+	if last == nil && x.local != nil && !(x.local.Elsewhere && waits) {
+		return x.tooBusy() // busy, not broken: nobody need be told
 	}
 	if x.r.Context().Err() == nil {
 		x.s.svc.Warn(control.Alert{Kind: control.AlertNothingLeft, Dialect: string(x.rt.dialect), Until: untilStep(wait)})

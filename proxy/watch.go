@@ -26,6 +26,9 @@ type Limits struct {
 	// Hold bounds how long any client waits for its headers; zero leaves it
 	// to the client's profile.
 	Hold time.Duration
+	// Patience bounds one wait for a resting connection below what the settings
+	// allow; zero leaves it to them, and a negative one never waits.
+	Patience time.Duration
 }
 
 // held is how long a client of this kind is left without headers (ruling 45).

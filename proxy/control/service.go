@@ -64,6 +64,7 @@ type Service struct {
 	settings atomic.Pointer[Settings]
 	policy   atomic.Pointer[policy]
 	queues   *admission.Queues
+	gates    *admission.Gates
 	quota    *quota.Ledger
 	affinity *affinity.Table
 	// Memory of this process alone.
@@ -97,7 +98,7 @@ const appSettings = "app"
 // ends it.
 func New(ctx context.Context, cfg Config) (*Service, error) {
 	s := &Service{
-		cfg: cfg, hub: newHub(), queues: admission.NewQueues(), quota: quota.NewLedger(),
+		cfg: cfg, hub: newHub(), queues: admission.NewQueues(), gates: admission.NewGates(), quota: quota.NewLedger(),
 		affinity: affinity.New(cfg.Store), occupancy: affinity.NewOccupancy(), latency: combo.NewLatency(),
 		stateDirty: make(chan struct{}, 1), useDirty: make(chan struct{}, 1), stop: make(chan struct{}),
 	}

@@ -178,6 +178,7 @@ type StepKind string
 // The steps of a decision trace, in the order in which they may appear.
 const (
 	StepSkipped  StepKind = "skipped"  // considered and passed over: Reason, Until
+	StepWaited   StepKind = "waited"   // for a resting connection: Reason, DurationMs, Until
 	StepFailed   StepKind = "failed"   // tried: Status, Reason, DurationMs, Until of the cooldown
 	StepAnswered StepKind = "answered" // tried and answered: Status, DurationMs
 	StepRefused  StepKind = "refused"  // our own answer, nobody was left: Status, Reason, Until

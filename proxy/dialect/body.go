@@ -28,6 +28,8 @@ type Body struct {
 	// due to.
 	Items, Tools int
 	Effort       string
+	// Background is the JSON of the field of that name, empty when absent.
+	Background string
 
 	modelAt, modelEnd int // of the model's JSON value, quotes included
 }
@@ -59,6 +61,8 @@ func ReadBody(raw []byte) (Body, error) {
 			b.Items = elements
 		case "tools":
 			b.Tools = elements
+		case "background":
+			b.Background = string(raw[at:end])
 		case "reasoning":
 			b.Effort = gjson.GetBytes(raw[at:end], "effort").Str
 		case "reasoning_effort":

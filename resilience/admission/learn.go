@@ -46,6 +46,26 @@ func (q *Queues) Learn(call Call, a Answer) Lesson {
 	return lesson
 }
 
+// Locks returns for how long an answer asks the model to be locked on its
+// connection instead of the queue to be paused (guide §5,
+// lockModelForLongBodyRetry), 0 for not at all. It changes nothing: the caller
+// locks first and then lets Learn turn the waiting away, who look at the lock.
+func (q *Queues) Locks(call Call, a Answer) time.Duration {
+	said := hear(a)
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	l := q.find(call, time.Now())
+	if l == nil || !said.refused || !l.locks(said) {
+		return 0
+	}
+	return min(said.wait, maxLock)
+}
+
+// locks reports whether a stated wait is the model's and too long to queue.
+func (l *limiter) locks(said heard) bool {
+	return said.typed && l.scoped && said.wait > l.conn.rules.MaxWait
+}
+
 // refused learns from a 429: everything learned before was wrong.
 func (l *limiter) refused(q *Queues, call Call, said heard, now time.Time) (lesson Lesson) {
 	paused := l.reserve.free(now)
@@ -53,7 +73,7 @@ func (l *limiter) refused(q *Queues, call Call, said heard, now time.Time) (less
 	delete(q.restored, l.key)
 	q.dirty = true
 	wait, budget := said.wait, l.conn.rules.MaxWait
-	if said.typed && l.scoped && wait > budget {
+	if l.locks(said) {
 		lesson = Lesson{Lock: min(wait, maxLock), Exact: []string{call.Model}}
 		if call.Alias != "" && call.Alias != call.Model {
 			lesson.Exact = append(lesson.Exact, call.Alias)

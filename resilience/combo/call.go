@@ -80,6 +80,9 @@ func Ceiling(parent context.Context, limit time.Duration) (ctx context.Context, 
 	}
 }
 
+// TimedOut reports whether a context's cause is the ceiling of its target.
+func TimedOut(cause error) bool { return errors.Is(cause, errCeiling) }
+
 // CodeTargetTimeout is the code of the synthetic 504 (ruling 3).
 const CodeTargetTimeout = "combo_target_timeout"
 

@@ -29,6 +29,7 @@ func Defaults() Settings {
 		StreamRecovery: StreamRecovery{ThroughputWatchdog: ThroughputWatchdog{
 			WarmupMs: 30_000, WindowMs: 30_000, MinUsefulBytesPerSecond: 4, MinUsefulBytes: 1,
 		}},
+		EmergencyFallback:      EmergencyFallback{Enabled: true, Model: "nvidia/openai/gpt-oss-120b", MaxOutputTokens: 4096},
 		ProviderQuotaOverrides: map[string]QuotaOverride{},
 		ModelLockout:           defaultModelLockout(),
 		Fixed:                  defaultFixed(),

@@ -1,6 +1,9 @@
 package settings
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // leaf is one knob of the tree: where it lives, what it may be and which
 // environment variable seeds its default. Exactly one of number, flag, tri,
@@ -11,7 +14,8 @@ type leaf struct {
 	flag   func(*Settings) *bool
 	tri    func(*Settings) **bool
 	word   func(*Settings) *string
-	words  []string
+	words  []string // the first replaces what is none of them; see text
+	text   bool     // the word is "provider/model", words[0] the default
 	custom *custom
 
 	lo, hi           int64 // what the normaliser clamps to
@@ -167,6 +171,7 @@ func preflightLeaves() []leaf {
 func streamLeaves() []leaf {
 	r := func(s *Settings) *StreamRecovery { return &s.StreamRecovery }
 	w := func(s *Settings) *ThroughputWatchdog { return &s.StreamRecovery.ThroughputWatchdog }
+	e := func(s *Settings) *EmergencyFallback { return &s.EmergencyFallback }
 	at, env := "streamRecovery.throughputWatchdog.", "STREAM_THROUGHPUT_WATCHDOG_"
 	return []leaf{
 		flag("streamRecovery.enabled", func(s *Settings) *bool { return &r(s).Enabled }).seeded("STREAM_RECOVERY_ENABLED", 0).orYes(),
@@ -176,9 +181,27 @@ func streamLeaves() []leaf {
 		num(at+"windowMs", func(s *Settings) *int64 { return &w(s).WindowMs }, 1000, 600_000).seeded(env+"WINDOW_MS", 0),
 		num(at+"minUsefulBytesPerSecond", func(s *Settings) *int64 { return &w(s).MinUsefulBytesPerSecond }, 1, 1_000_000).
 			seeded(env+"MIN_BYTES_PER_SECOND", 0),
+		flag("emergencyFallback.enabled", func(s *Settings) *bool { return &e(s).Enabled }).seeded("OMNIROUTE_EMERGENCY_FALLBACK", 0).orYes(),
+		{
+			path: "emergencyFallback.model", text: true, words: []string{Defaults().EmergencyFallback.Model},
+			word: func(s *Settings) *string { return &e(s).Model },
+		},
+		num("emergencyFallback.maxOutputTokens", func(s *Settings) *int64 { return &e(s).MaxOutputTokens }, 1, 1_000_000),
 		num(at+"minUsefulBytes", func(s *Settings) *int64 { return &w(s).MinUsefulBytes }, 1, 1_000_000).seeded(env+"MIN_USEFUL_BYTES", 0),
 	}
 }
+
+// accepts reports whether a word may stand in the leaf.
+func (l *leaf) accepts(w string) bool {
+	if !l.text {
+		return slices.Contains(l.words, w)
+	}
+	provider, model, ok := strings.Cut(w, "/")
+	return ok && provider != "" && model != "" && len(w) <= maxModelText && strings.TrimSpace(w) == w
+}
+
+// maxModelText is the longest "provider/model" (combos sheet §1.2).
+const maxModelText = 300
 
 // dig returns what a document holds at a dotted path.
 func dig(doc map[string]any, path string) (any, bool) {

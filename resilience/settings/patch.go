@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"slices"
 	"strings"
 )
 
@@ -122,7 +121,12 @@ func (l *leaf) check(v any) []FieldError {
 	case l.custom != nil:
 		return l.custom.check(v, l.path)
 	case l.word != nil:
-		if w, ok := v.(string); !ok || !slices.Contains(l.words, w) {
+		w, ok := v.(string)
+		switch {
+		case ok && l.accepts(w):
+		case l.text:
+			return []FieldError{{l.path, "must be a provider and a model, as in " + l.words[0]}}
+		default:
 			return []FieldError{{l.path, "must be one of " + strings.Join(l.words, ", ")}}
 		}
 		return nil

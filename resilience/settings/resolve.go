@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
-	"slices"
 )
 
 // Correction is one value that was not taken as it stood.
@@ -184,7 +183,7 @@ func Normalize(s Settings) (Settings, []Correction) {
 			n := l.number(&s)
 			*n = min(max(*n, l.lo), l.hi)
 		case l.word != nil:
-			if w := l.word(&s); !slices.Contains(l.words, *w) {
+			if w := l.word(&s); !l.accepts(*w) {
 				*w = l.words[0]
 			}
 		}

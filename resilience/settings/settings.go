@@ -24,6 +24,7 @@ type Settings struct {
 	CredentialHealthCheck      CredentialHealthCheck    `json:"credentialHealthCheck"`
 	QuotaPreflight             QuotaPreflight           `json:"quotaPreflight"`
 	StreamRecovery             StreamRecovery           `json:"streamRecovery"`
+	EmergencyFallback          EmergencyFallback        `json:"emergencyFallback"`
 	ProviderQuotaOverrides     map[string]QuotaOverride `json:"providerQuotaOverrides"`
 
 	// ModelLockout is stored under its own key, "modelLockout".
@@ -133,6 +134,15 @@ type QuotaPreflight struct {
 	DefaultThresholdPercent int64                       `json:"defaultThresholdPercent"`
 	WarnThresholdPercent    int64                       `json:"warnThresholdPercent"`
 	ProviderWindowDefaults  map[string]map[string]int64 `json:"providerWindowDefaults"`
+}
+
+// EmergencyFallback sends a request for a single model to a free model when the
+// account is out of money (guide, "Otras funciones de resiliencia"). Model is
+// "provider/model" and needs a connection of that provider.
+type EmergencyFallback struct {
+	Enabled         bool   `json:"enabled"`
+	Model           string `json:"model"`
+	MaxOutputTokens int64  `json:"maxOutputTokens"`
 }
 
 // StreamRecovery re-opens broken streams.

@@ -52,7 +52,9 @@ type Kit struct {
 // Start runs a product with an empty data directory.
 func Start(t testing.TB) *Kit { return StartWith(t, proxy.DefaultLimits()) }
 
-// StartWith is Start with other waits for upstreams.
+// StartWith is Start with other waits for upstreams. Requests do not wait for
+// resting connections unless the limits give them patience: most scenarios are
+// about what the client is told, and their clock stands still.
 func StartWith(t testing.TB, limits proxy.Limits) *Kit {
 	return startKit(t, limits, upstream.Options{})
 }
@@ -64,6 +66,9 @@ func StartBehind(t testing.TB, o upstream.Options) *Kit {
 
 func startKit(t testing.TB, limits proxy.Limits, o upstream.Options) *Kit {
 	t.Helper()
+	if limits.Patience == 0 {
+		limits.Patience = -1
+	}
 	k := &Kit{TB: t, Sim: simulator.New(simulator.Options{}), Clock: clock.NewFake(T0), Log: &Log{}, Limits: limits, Upstream: o, dir: t.TempDir()}
 	if err := k.Sim.Start(context.Background(), ""); err != nil {
 		t.Fatal(err)

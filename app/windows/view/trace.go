@@ -59,6 +59,10 @@ func step(a control.Activity, s control.Step, now time.Time) Line {
 		l.Shape, l.Role = ShapeSkip, RoleMuted
 		l.Title = Tf("%s was passed over", name)
 		l.Sub = sentence(Reason(s.Reason), stepUntil(s, now))
+	case control.StepWaited:
+		l.Shape, l.Role = ShapeSkip, RoleMuted
+		l.Title = Tf("Waited %s for a connection", Span(s.DurationMs))
+		l.Sub = sentence(Reason(s.Reason), stepUntil(s, now))
 	case control.StepFailed:
 		l.Shape, l.Role = ShapeCross, RoleError
 		l.Title = failedTitle(s)

@@ -1,0 +1,134 @@
+package proxy
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"breakwater/proxy/control"
+	"breakwater/resilience"
+	"breakwater/resilience/admission"
+)
+
+// headerPin names one connection for a request for a single model (combos sheet
+// §2.9): its id or its name.
+const headerPin = "X-Omniroute-Connection"
+
+// runDirect answers a request for a single model: the connections that offer it
+// are tried in the user's order until one answers. When those that failed rest
+// for a short while only, the request waits and goes on with them
+// (waitForCooldown).
+func (x *exchange) runDirect() {
+	choices, passed := x.s.svc.Choose(x.ask(x.body.Model))
+	choices = pinned(x.r.Header.Get(headerPin), choices)
+	for _, p := range passed {
+		x.step(control.Step{Kind: control.StepSkipped, Reason: p.Reason}, p.Route)
+	}
+	if len(choices) == 0 {
+		x.refuse(x.noConnection(passed))
+		return
+	}
+	legs := legsOf(choices)
+	var spent admission.Spent
+	for {
+		plan := x.plan(legs)
+		for _, e := range plan.Excluded {
+			x.skip(legOf(legs, e.Conn).route, e)
+		}
+		if x.sweep(x.r.Context(), legs, &plan) == ended {
+			return
+		}
+		resting := x.plan(legs).Excluded
+		d := x.waitFor(resting, spent)
+		if !d.Wait {
+			if x.local != nil { // who was turned away from a queue hears what for
+				plan.Excluded = resting
+			}
+			x.giveUp(plan)
+			return
+		}
+		if !x.pause(d) {
+			return
+		}
+		spent.Add(d.For)
+		legs = slices.DeleteFunc(legs, func(l *leg) bool {
+			return !slices.ContainsFunc(resting, func(e resilience.Exclusion) bool { return e.Conn == l.route.Conn })
+		})
+		x.failures, x.local = nil, nil
+	}
+}
+
+// ask is what the request wants of a connection for a model.
+func (x *exchange) ask(model string) control.Ask {
+	return control.Ask{Dialect: x.rt.dialect, Model: model, Admits: admits(x.r.Header), Grant: x.grant}
+}
+
+// pinned keeps the connection that the client named, if it named one.
+func pinned(name string, choices []control.Choice) []control.Choice {
+	if name == "" {
+		return choices
+	}
+	return slices.DeleteFunc(choices, func(c control.Choice) bool {
+		return c.Route.Record.ID != name && !strings.EqualFold(c.Route.Record.Name, name)
+	})
+}
+
+func legsOf(choices []control.Choice) []*leg {
+	all := make([]leg, len(choices))
+	legs := make([]*leg, len(choices))
+	for i, c := range choices {
+		all[i] = leg{route: c.Route, model: c.Model}
+		legs[i] = &all[i]
+	}
+	return legs
+}
+
+func legOf(legs []*leg, c *resilience.Conn) *leg {
+	for _, l := range legs {
+		if l.route.Conn == c {
+			return l
+		}
+	}
+	return nil
+}
+
+// plan sorts the legs into those that may be tried and those that may not.
+func (x *exchange) plan(legs []*leg) resilience.Plan {
+	cands := make([]resilience.Candidate, len(legs))
+	for i, l := range legs {
+		cands[i] = l.candidate()
+	}
+	return x.s.svc.Engine().Plan(cands)
+}
+
+// sweep tries the plan's targets until one answers. What turns out to be
+// excluded meanwhile is added to the plan.
+func (x *exchange) sweep(ctx context.Context, legs []*leg, plan *resilience.Plan) verdict {
+	left := plan.Targets
+	for len(left) > 0 {
+		l := legOf(legs, left[0].Conn)
+		left = left[1:]
+		x.more = len(left) > 0
+		v, barred := x.visit(ctx, l)
+		if barred != nil {
+			plan.Excluded = append(plan.Excluded, *barred)
+		}
+		if v == ended {
+			return ended
+		}
+	}
+	return tryNext
+}
+
+// giveUp ends a request that no connection answered.
+func (x *exchange) giveUp(plan resilience.Plan) {
+	f := x.worthHandingOn()
+	if f == nil {
+		f = x.wall(plan)
+	}
+	if f != nil {
+		x.handOn(*f)
+		return
+	}
+	x.refuse(x.nobodyLeft(plan))
+}
