@@ -111,6 +111,11 @@ func (c *Client) SetPaused(ctx context.Context, paused bool) error {
 	return c.post(ctx, "/api/app/pause", map[string]any{"paused": paused})
 }
 
+// PauseFor makes the proxy refuse new requests for a while, to the second.
+func (c *Client) PauseFor(ctx context.Context, d time.Duration) error {
+	return c.post(ctx, "/api/app/pause", map[string]any{"paused": true, "seconds": int64(d / time.Second)})
+}
+
 // Activity returns the newest requests first.
 func (c *Client) Activity(ctx context.Context, q control.ActivityQuery) ([]control.Activity, error) {
 	v := url.Values{}

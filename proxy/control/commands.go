@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -253,9 +254,41 @@ func (s *Service) ResetBreakers(context.Context) (int, error) {
 	return n, nil
 }
 
+// MaxPause is the longest pause that ends by itself.
+const MaxPause = 24 * time.Hour
+
+// forever is the end of a pause that lasts until it is resumed.
+const forever = math.MaxInt64
+
+// PauseFor makes the proxy refuse new requests for a while.
+func (s *Service) PauseFor(_ context.Context, d time.Duration) error {
+	if d < time.Second || d > MaxPause {
+		return Invalid("seconds", "Expected 1 to %d", int(MaxPause/time.Second))
+	}
+	s.pausedTo.Store(time.Now().Add(d).UnixMilli())
+	s.markState()
+	return nil
+}
+
+// pausedUntil returns whether new requests are refused, and the end of that if
+// it has one.
+func (s *Service) pausedUntil() (paused bool, until *time.Time) {
+	switch ms := s.pausedTo.Load(); {
+	case ms == forever:
+		return true, nil
+	case ms > time.Now().UnixMilli():
+		return true, new(time.UnixMilli(ms))
+	}
+	return false, nil
+}
+
 // SetPaused makes the proxy refuse new requests, or serve them again.
 func (s *Service) SetPaused(_ context.Context, paused bool) error {
-	s.paused.Store(paused)
+	to := int64(0)
+	if paused {
+		to = forever
+	}
+	s.pausedTo.Store(to)
 	s.markState()
 	return nil
 }

@@ -48,8 +48,12 @@ type Facade interface {
 	// 31).
 	ResetBreakers(ctx context.Context) (int, error)
 
-	// SetPaused makes the proxy refuse new requests, or serve them again.
+	// SetPaused makes the proxy refuse new requests until it is resumed, or serve
+	// them again.
 	SetPaused(ctx context.Context, paused bool) error
+	// PauseFor makes the proxy refuse new requests for a while, at least a second
+	// and at most MaxPause; it then serves again by itself.
+	PauseFor(ctx context.Context, d time.Duration) error
 
 	// Activity returns the newest requests first.
 	Activity(ctx context.Context, q ActivityQuery) ([]Activity, error)

@@ -79,6 +79,7 @@ func earliest(s Snapshot) time.Time {
 			first = *t
 		}
 	}
+	look(s.PausedUntil)
 	for _, c := range s.Connections {
 		look(c.Until)
 	}

@@ -74,10 +74,10 @@ type Service struct {
 	keys          atomic.Pointer[[]KeyRecord]
 	combos        atomic.Pointer[comboIndex]
 	comboSettings atomic.Pointer[ComboSettings]
-	memory        combo.State // what the strategies remember between requests
-	egress        []string    // providers whose quota belongs to the outgoing address
-	revision      int64       // of the settings; guarded by edit
-	paused        atomic.Bool
+	memory        combo.State  // what the strategies remember between requests
+	egress        []string     // providers whose quota belongs to the outgoing address
+	revision      int64        // of the settings; guarded by edit
+	pausedTo      atomic.Int64 // real Unix milliseconds up to which requests are refused
 	desktop       atomic.Bool
 	activity      atomic.Int64 // the newest id
 	seq           atomic.Uint64
@@ -246,7 +246,10 @@ func (s *Service) Route(id string) (*Route, bool) {
 }
 
 // Paused reports whether new requests are refused.
-func (s *Service) Paused() bool { return s.paused.Load() }
+func (s *Service) Paused() bool {
+	paused, _ := s.pausedUntil()
+	return paused
+}
 
 // Config returns the product's settings as they are now.
 func (s *Service) Config() Settings { return *s.settings.Load() }

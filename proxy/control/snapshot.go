@@ -22,9 +22,10 @@ func (s *Service) Subscribe(ctx context.Context) (<-chan Event, error) {
 func (s *Service) snapshot() Snapshot {
 	snap := Snapshot{
 		Seq: s.seq.Add(1), At: time.Now().Round(0), Version: s.cfg.Version, Endpoint: s.cfg.Endpoint,
-		Paused: s.paused.Load(), Demo: s.cfg.Panel != nil,
+		Demo:        s.cfg.Panel != nil,
 		Connections: []Connection{}, Breakers: s.breakers(), Combos: s.comboBriefs(),
 	}
+	snap.Paused, snap.PausedUntil = s.pausedUntil()
 	snap.Notices = s.cfg.Store.Notices()
 	for _, r := range s.Routes() {
 		snap.Connections = append(snap.Connections, s.view(r))

@@ -48,6 +48,7 @@ type Snapshot struct {
 	Version     string       `json:"version"`
 	Endpoint    string       `json:"endpoint"` // where clients point at, http://127.0.0.1:7411
 	Paused      bool         `json:"paused"`
+	PausedUntil *time.Time   `json:"pausedUntil,omitempty"` // when a pause ends by itself
 	Demo        bool         `json:"demo"`
 	Health      Health       `json:"health"`
 	Connections []Connection `json:"connections"` // in routing order

@@ -3,6 +3,7 @@ package rest
 import (
 	"math"
 	"net/http"
+	"time"
 
 	"breakwater/proxy/control"
 )
@@ -59,7 +60,18 @@ func (a *api) pause(r *http.Request) (int, any, error) {
 	if in.Paused == nil {
 		return 0, nil, control.Invalid("paused", "Required")
 	}
-	if err := a.facade.SetPaused(r.Context(), *in.Paused); err != nil {
+	var err error
+	switch {
+	case in.Seconds == nil:
+		err = a.facade.SetPaused(r.Context(), *in.Paused)
+	case !*in.Paused:
+		err = control.Invalid("seconds", "Expected with paused set to true only")
+	case *in.Seconds < 1 || *in.Seconds > int64(control.MaxPause/time.Second):
+		err = control.Invalid("seconds", "Expected 1 to %d", int64(control.MaxPause/time.Second))
+	default:
+		err = a.facade.PauseFor(r.Context(), time.Duration(*in.Seconds)*time.Second)
+	}
+	if err != nil {
 		return 0, nil, err
 	}
 	return http.StatusOK, map[string]any{"ok": true, "paused": *in.Paused}, nil

@@ -52,6 +52,9 @@ func TestBodiesAreRefusedFieldByField(t *testing.T) {
 		{name: "no order", method: "POST", path: "/api/providers/reorder", body: `{}`, want: []string{field("ids", "Required")}},
 		{name: "an id twice", method: "POST", path: "/api/providers/reorder", body: `{"ids":["a","b","a"]}`, want: []string{field("ids.2", "Given twice")}},
 		{name: "paused is required", method: "POST", path: "/api/app/pause", body: `{}`, want: []string{field("paused", "Required")}},
+		{name: "a pause without length", method: "POST", path: "/api/app/pause", body: `{"paused":true,"seconds":0}`, want: []string{field("seconds", "Expected 1 to 86400")}},
+		{name: "a pause of more than a day", method: "POST", path: "/api/app/pause", body: `{"paused":true,"seconds":86401}`, want: []string{field("seconds", "Expected 1 to 86400")}},
+		{name: "a length without pause", method: "POST", path: "/api/app/pause", body: `{"paused":false,"seconds":60}`, want: []string{field("seconds", "Expected with paused set to true only")}},
 		{name: "a long model", method: "POST", path: "/api/providers/a/test", body: `{"validationModelId":"` + strings.Repeat("x", 501) + `"}`, want: []string{field("validationModelId", "Expected at most 500 characters")}},
 		{name: "a long page", method: "POST", path: "/api/app/show", body: `{"page":"` + strings.Repeat("x", 201) + `"}`, want: []string{field("page", "Expected at most 200 characters")}},
 		{name: "limit 0", method: "GET", path: "/api/activity?limit=0&before=-1&failedOnly=maybe", want: []string{

@@ -90,6 +90,7 @@ func TestRouteShapes(t *testing.T) {
 		{name: "show", method: "POST", path: "/api/app/show", body: `{"page":"activity"}`, before: func(f *facadetest.Fake) { f.Desktop = true }, status: 200, want: []string{`{"ok":true}`}, calls: []string{"ShowWindow"}},
 		{name: "show without a desktop", method: "POST", path: "/api/app/show", body: `{"page":"activity"}`, status: 409, want: []string{`"code":"NO_DESKTOP"`}, calls: []string{"ShowWindow"}},
 		{name: "pause", method: "POST", path: "/api/app/pause", body: `{"paused":true}`, status: 200, want: []string{`{"ok":true,"paused":true}`}, calls: []string{"SetPaused"}},
+		{name: "pause for a while", method: "POST", path: "/api/app/pause", body: `{"paused":true,"seconds":900}`, status: 200, want: []string{`{"ok":true,"paused":true}`}, calls: []string{"PauseFor"}},
 		{name: "quit", method: "POST", path: "/api/app/quit", status: 200, want: []string{`{"ok":true}`}, calls: []string{"Quit"}},
 		{name: "demo", method: "GET", path: "/api/demo", before: demo2, status: 200, want: []string{`"speed":1`, `"kinds":["none","reset"]`}},
 		{name: "edit demo", method: "PATCH", path: "/api/demo", body: `{"speed":60,"advanceMs":1000,"faults":[{"connectionId":"a","kind":"reset","count":2}]}`, before: demo2, status: 200, want: []string{`"speed":60`, `"kind":"reset","count":2`}},

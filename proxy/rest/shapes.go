@@ -96,6 +96,8 @@ type (
 	}
 	pauseBody struct {
 		Paused *bool `json:"paused"`
+		// Seconds lets the pause end by itself.
+		Seconds *int64 `json:"seconds,omitempty"`
 	}
 )
 

@@ -263,6 +263,7 @@ func subscription(t *testing.T, f control.Facade) {
 		}
 		await(t, events, paused(on))
 	}
+	timedPause(t, f, events)
 	cancel()
 	limit := time.NewTimer(patience)
 	defer limit.Stop()
@@ -276,6 +277,33 @@ func subscription(t *testing.T, f control.Facade) {
 			t.Fatal("the stream did not end with its context")
 		}
 	}
+}
+
+// timedPause checks that a pause with an end tells it and that bounds hold.
+func timedPause(t *testing.T, f control.Facade, events <-chan control.Event) {
+	var invalid *control.InvalidError
+	for _, d := range []time.Duration{0, control.MaxPause + time.Second} {
+		if err := f.PauseFor(t.Context(), d); !errors.As(err, &invalid) {
+			t.Errorf("a pause of %v: %v", d, err)
+		}
+	}
+	from := time.Now()
+	if err := f.PauseFor(t.Context(), time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	await(t, events, func(ev control.Event) bool {
+		if ev.Snapshot == nil || !ev.Snapshot.Paused || ev.Snapshot.PausedUntil == nil {
+			return false
+		}
+		left := ev.Snapshot.PausedUntil.Sub(from)
+		return left > 59*time.Minute && left < 61*time.Minute
+	})
+	if err := f.SetPaused(t.Context(), false); err != nil {
+		t.Fatal(err)
+	}
+	await(t, events, func(ev control.Event) bool {
+		return ev.Snapshot != nil && !ev.Snapshot.Paused && ev.Snapshot.PausedUntil == nil
+	})
 }
 
 func sleeper(t *testing.T, f control.Facade) {

@@ -3,6 +3,7 @@ package facadetest
 import (
 	"context"
 	"slices"
+	"time"
 
 	"breakwater/proxy/control"
 )
@@ -14,12 +15,30 @@ func (f *Fake) SetPaused(ctx context.Context, paused bool) error {
 	if err != nil {
 		return err
 	}
-	f.snap.Paused, f.snap.Health = paused, control.HealthWell
+	f.pause(paused, nil)
+	return nil
+}
+
+// PauseFor pauses and tells until when; it does not end by itself.
+func (f *Fake) PauseFor(ctx context.Context, d time.Duration) error {
+	err := f.enter(ctx, "PauseFor")
+	defer f.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	if d < time.Second || d > control.MaxPause {
+		return control.Invalid("seconds", "Expected 1 to %d", int(control.MaxPause/time.Second))
+	}
+	f.pause(true, control.RealTime(time.Now().Add(d)))
+	return nil
+}
+
+func (f *Fake) pause(paused bool, until *time.Time) {
+	f.snap.Paused, f.snap.PausedUntil, f.snap.Health = paused, until, control.HealthWell
 	if paused {
 		f.snap.Health = control.HealthDown
 	}
 	f.publishSnapshot()
-	return nil
 }
 
 // Activity returns the rows that the query selects.
