@@ -9,6 +9,7 @@ import (
 	"breakwater/app/i18n"
 	"breakwater/app/notify"
 	"breakwater/app/tray/menu"
+	"breakwater/app/windows/view"
 	"breakwater/proxy/control"
 )
 
@@ -23,6 +24,12 @@ func (d *desk) do(ctx context.Context, a menu.Action) {
 		err = d.edit(ctx, a, control.ConnectionPatch{LowPriorityMode: &a.On})
 	case menu.SetAutoReset:
 		err = d.edit(ctx, a, control.ConnectionPatch{AutoLimitReset: &a.On})
+	case menu.ClearCooldown:
+		err = d.facade.ClearCooldown(ctx, a.Connection)
+	case menu.TestNow:
+		d.work.Go(func() { d.test(ctx, a.Connection) }) // it may take half a minute
+	case menu.PauseFor:
+		err = d.facade.PauseFor(ctx, a.For)
 	case menu.SetPaused:
 		err = d.facade.SetPaused(ctx, a.On)
 	case menu.OpenWindow:
@@ -40,6 +47,29 @@ func (d *desk) do(ctx context.Context, a menu.Action) {
 			Body:  i18n.T("Breakwater could not store it; its log says why."),
 		})
 	}
+}
+
+// test asks a connection's provider and tells what it found.
+func (d *desk) test(ctx context.Context, id string) {
+	name := id
+	if s, err := d.facade.Snapshot(ctx); err == nil {
+		for _, c := range s.Connections {
+			if c.ID == id {
+				name = i18n.Name(c.ProviderName, c.Name)
+			}
+		}
+	}
+	body := i18n.T("Breakwater could not test it; its log says why.")
+	result, err := d.facade.TestConnection(ctx, id)
+	switch {
+	case ctx.Err() != nil:
+		return
+	case err != nil:
+		d.log.Warn("a test from the tray failed", "error", err)
+	default:
+		body = view.NewVerdict(result).Text
+	}
+	d.center.Say(notify.Message{Key: "test/" + id, Title: i18n.T("Test of %s", i18n.Ellipsis(name, 48)), Body: body})
 }
 
 func (d *desk) edit(ctx context.Context, a menu.Action, p control.ConnectionPatch) error {

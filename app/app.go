@@ -47,9 +47,8 @@ func Run(ctx context.Context, o Options) error {
 	d.window.trayless = tray.Missing
 	d.speak(ctx)
 
-	var work sync.WaitGroup
-	work.Go(func() { d.center.Run(ctx) })
-	work.Go(func() { d.follow(ctx) })
+	d.work.Go(func() { d.center.Run(ctx) })
+	d.work.Go(func() { d.follow(ctx) })
 	if o.Show {
 		d.window.open(o.Page)
 	}
@@ -60,7 +59,7 @@ func Run(ctx context.Context, o Options) error {
 	})
 	stop()
 	d.window.close()
-	work.Wait()
+	d.work.Wait()
 	return nil
 }
 
@@ -71,6 +70,7 @@ type desk struct {
 	updates chan control.Snapshot // holds the newest that the tray has not taken
 	center  *notify.Center
 	window  *window
+	work    sync.WaitGroup // what runs beside the tray
 
 	serving  bool   // something could serve at the last snapshot
 	language string // as the settings last had it

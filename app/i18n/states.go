@@ -146,6 +146,8 @@ func Sentence(s control.Snapshot, now time.Time, loc *time.Location, g Grain) st
 		on++
 	}
 	switch {
+	case s.Paused && s.PausedUntil != nil:
+		return T("Paused until %s, new requests are refused", Clock(now, *s.PausedUntil, loc))
 	case s.Paused:
 		return T("Paused, new requests are refused")
 	case len(s.Connections) == 0:

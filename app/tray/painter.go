@@ -10,7 +10,7 @@ import (
 )
 
 // pace is the least time between two redraws.
-const pace = 500 * time.Millisecond
+const pace = time.Second
 
 // surface is what a painter paints on: the system tray, or a fake in tests.
 // Its methods are called by one goroutine and only when something changed.
@@ -23,7 +23,7 @@ type surface interface {
 }
 
 // painter keeps a surface true to the newest snapshot: it draws at once, but
-// at most twice a second and only what differs, and wakes by itself only while
+// at most once a second and only what differs, and wakes by itself only while
 // something in the menu counts down.
 type painter struct {
 	surface surface

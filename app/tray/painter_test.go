@@ -97,7 +97,7 @@ func TestPainterDrawsOnlyWhatChanged(t *testing.T) {
 		"2s icon degraded", "2s update ◐  P · a — degraded")
 }
 
-func TestPainterDrawsAtMostTwiceASecond(t *testing.T) {
+func TestPainterDrawsAtMostOnceASecond(t *testing.T) {
 	states := []control.State{control.StateServing, control.StateDegraded, control.StateProbing}
 	notes := painting(t, func(updates chan<- control.Snapshot) {
 		for n := range 100 {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"breakwater/proxy/control"
 )
@@ -221,7 +222,16 @@ func (f *fake) SetPaused(_ context.Context, paused bool) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.note("paused %v", paused)
-	f.snap.Paused = paused
+	f.snap.Paused, f.snap.PausedUntil = paused, nil
+	f.push()
+	return f.refused()
+}
+
+func (f *fake) PauseFor(_ context.Context, d time.Duration) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.note("paused for %v", d)
+	f.snap.Paused, f.snap.PausedUntil = true, control.RealTime(noon.Add(d))
 	f.push()
 	return f.refused()
 }

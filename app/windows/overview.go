@@ -5,9 +5,11 @@ package windows
 import (
 	"context"
 	"strconv"
+	"time"
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/container"
+	"fyne.io/fyne/v2/widget"
 
 	"breakwater/app/windows/view"
 	"breakwater/proxy/control"
@@ -61,10 +63,29 @@ func (p *overview) head() heading {
 
 func (p *overview) action() fyne.CanvasObject {
 	p.pause = newButton(view.T("Pause"), func() {
-		to := !p.u.snap.Paused
-		p.u.act(func(ctx context.Context) error { return p.u.facade.SetPaused(ctx, to) }, nil)
+		if p.u.snap.Paused {
+			p.u.act(func(ctx context.Context) error { return p.u.facade.SetPaused(ctx, false) }, nil)
+			return
+		}
+		pop := widget.NewPopUpMenu(p.pauses(), p.u.win.Canvas())
+		at := fyne.CurrentApp().Driver().AbsolutePositionForObject(p.pause)
+		pop.ShowAtPosition(at.AddXY(p.pause.Size().Width-pop.MinSize().Width, p.pause.Size().Height+gapSmall))
 	})
 	return p.pause
+}
+
+// pauses are the ways to pause.
+func (p *overview) pauses() *fyne.Menu {
+	item := func(word string, run func(context.Context) error) *fyne.MenuItem {
+		return fyne.NewMenuItem(word, func() { p.u.act(run, nil) })
+	}
+	forTime := func(d time.Duration) func(context.Context) error {
+		return func(ctx context.Context) error { return p.u.facade.PauseFor(ctx, d) }
+	}
+	return fyne.NewMenu("",
+		item(view.T("For 15 minutes"), forTime(15*time.Minute)),
+		item(view.T("For 1 hour"), forTime(time.Hour)),
+		item(view.T("Until resumed"), func(ctx context.Context) error { return p.u.facade.SetPaused(ctx, true) }))
 }
 
 func (p *overview) build() fyne.CanvasObject {

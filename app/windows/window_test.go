@@ -219,7 +219,7 @@ func TestFailedCallsAreSaidInWords(t *testing.T) {
 		errors.New("boom"):                          "That did not work: boom",
 	} {
 		b.fake.refuse = err
-		b.push("Pause")
+		pageOf[*overview](b).pauses().Items[2].Action()
 		b.wantShown(want)
 	}
 }
@@ -227,10 +227,22 @@ func TestFailedCallsAreSaidInWords(t *testing.T) {
 func TestPauseAndResume(t *testing.T) {
 	b := newBench(t, "busy", "")
 	b.push("Pause")
+	menu := b.win.Canvas().Overlays().Top()
+	if menu == nil {
+		t.Fatal("no choice of pauses")
+	}
+	menu.Hide()
+	pauses := pageOf[*overview](b).pauses().Items
+	pauses[2].Action()
 	b.sync()
-	b.wantShown("Paused", "New requests are refused until you resume.")
+	b.wantShown("Paused", "New requests are refused until you resume.", "paused")
+	b.wantHidden("serving")
 	b.push("Resume")
-	if !b.fake.did("paused true") || !b.fake.did("paused false") {
+	b.sync()
+	pauses[0].Action()
+	b.sync()
+	b.wantShown("New requests are refused until 12:15, then Breakwater serves again by itself.")
+	if !b.fake.did("paused true") || !b.fake.did("paused false") || !b.fake.did("paused for 15m0s") {
 		t.Error(b.fake.calls)
 	}
 }

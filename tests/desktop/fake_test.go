@@ -78,6 +78,7 @@ func trayRole() int {
 		Window: func(page string) *exec.Cmd {
 			cmd := exec.Command(self, "window", page)
 			cmd.Env = append(os.Environ(), roleVar+"="+roleWindow)
+			cmd.Stdout = os.Stderr // past the log, for the tests to read
 			return cmd
 		},
 	})

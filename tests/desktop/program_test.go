@@ -160,7 +160,7 @@ func TestProgramToggleTakesAConnectionOutOfRouting(t *testing.T) {
 	if got := p.ask(t); got != first {
 		t.Errorf("%q answered, want %q", got, first)
 	}
-	icon.Click(first)
+	icon.Click(first, "Use this connection")
 	icon.UntilText("○")
 	if got := p.ask(t); got != second {
 		t.Errorf("with %s off %q answered", first, got)

@@ -45,16 +45,33 @@ func TestTrayShowsAndTogglesConnections(t *testing.T) {
 	}
 	want := `(3 of 3 connections serving)
 ---
-[x] ●  Anthropic · work__eu — serving
+●  Anthropic · work__eu — serving
+    [x] Use this connection
+    ---
+    (Clear cooldown)
+    Test now
+    Open details
 ●  Claude · home — serving
     [x] Use this connection
     [ ] Low-priority lane
     [ ] Automatic limit reset
-[x] ●  Ollama — serving
+    ---
+    (Clear cooldown)
+    Test now
+    Open details
+●  Ollama — serving
+    [x] Use this connection
+    ---
+    (Clear cooldown)
+    Test now
+    Open details
 ---
 Open Breakwater
 Copy endpoint  127.0.0.1:7411
 Pause
+    For 15 minutes
+    For 1 hour
+    Until resumed
 ---
 Quit
 `
@@ -64,13 +81,13 @@ Quit
 
 	d.Settle(panel.Layouts)
 	before := panel.Layouts()
-	icon.Click("Ollama")
-	icon.UntilText("[ ] ○  Ollama — off")
+	icon.Click("Ollama", "Use this connection")
+	icon.UntilText("○  Ollama — off")
 	if cost := d.Settle(panel.Layouts) - before; cost > 4 {
 		t.Errorf("one toggle cost %d layout signals; an open menu would flicker", cost)
 	}
-	icon.Click("Ollama")
-	icon.UntilText("[x] ●  Ollama — serving")
+	icon.Click("Ollama", "Use this connection")
+	icon.UntilText("●  Ollama — serving")
 
 	icon.Click("Claude", "Low-priority lane")
 	icon.UntilText("[x] Low-priority lane")
@@ -78,6 +95,38 @@ Quit
 	icon.UntilText("[x] Automatic limit reset")
 	icon.Click("Claude", "Use this connection")
 	icon.UntilText("[ ] Use this connection")
+}
+
+func TestTrayClearsTestsAndPauses(t *testing.T) {
+	t.Parallel()
+	d := New(t, false)
+	panel, notes := d.Panel(), d.Notifications()
+	r := startTray(d)
+	icon := panel.Icon()
+	s := three()
+	s.Connections[0].State, s.Connections[0].Until = control.StateCooling, in(10*time.Minute)
+	r.tell(order{Snapshot: s})
+	icon.UntilText("work__eu — cooling 10 min")
+	icon.Click("work__eu", "Clear cooldown")
+	icon.UntilText("work__eu — serving")
+
+	icon.Click("Ollama", "Test now")
+	if n := notes.Wait(1); n.Title != "Test of Ollama" || n.Body == "" {
+		t.Errorf("%+v", n)
+	}
+	icon.Click("Ollama", "Open details")
+	r.windowPid(d, 1)
+	if !strings.Contains(r.Output(), `args=["window" "connections/o"]`) {
+		t.Error("the page was not passed on")
+	}
+
+	icon.Click("Pause", "For 15 minutes")
+	icon.UntilText("Paused until ")
+	icon.UntilText("●  Ollama — paused")
+	icon.Click("Resume")
+	icon.UntilText("●  Ollama — serving")
+	icon.Click("Pause", "Until resumed")
+	icon.UntilText("Paused, new requests are refused")
 }
 
 func TestTrayTellsCooldownsAndBreakersByShape(t *testing.T) {
@@ -363,7 +412,7 @@ func TestEndpointGoesToTheClipboard(t *testing.T) {
 	if args, err := os.ReadFile(clipboard + ".args"); err != nil || string(args) != "-selection clipboard -in\n" {
 		t.Errorf("%q %v", args, err)
 	}
-	icon.Click("Pause") // the next click must not wait for the tool left behind
+	icon.Click("Pause", "Until resumed") // the next click must not wait for the tool left behind
 	icon.UntilText("Resume")
 	if all := notes.All(); len(all) != 0 {
 		t.Errorf("%+v", all)
@@ -391,5 +440,5 @@ func TestManyConnectionsStayUsable(t *testing.T) {
 	icon.Click("OpenAI 16–30", "key 20")
 	icon.UntilText("OpenAI 16–30 — 14 of 14 serving")
 	r.tell(order{Snapshot: three()})
-	icon.UntilText("[x] ●  Ollama — serving")
+	icon.UntilText("●  Ollama — serving")
 }

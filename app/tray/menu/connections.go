@@ -8,7 +8,7 @@ import (
 )
 
 // connections returns the lines of all connections: a flat list while it is
-// short, else one submenu per provider.
+// short, else one submenu for each provider that has several.
 func (b builder) connections(all []control.Connection) []Item {
 	var out []Item
 	if len(all) <= flatLimit {
@@ -18,24 +18,34 @@ func (b builder) connections(all []control.Connection) []Item {
 		return out
 	}
 	for _, g := range groups(all) {
+		if len(g.members) == 1 {
+			out = append(out, b.connection(g.members[0]))
+			continue
+		}
 		out = append(out, b.group(g))
 	}
 	return out
 }
 
-// connection is one line of the flat list. A line with a submenu cannot be
-// clicked itself on most desktops, so Claude's line has its switch inside.
+// connection is one line of the flat list. What can be done stands below it in
+// an order that does not change, so that a change of state is drawn in place.
 func (b builder) connection(c control.Connection) Item {
-	if !c.Claude {
-		return b.toggle(c, b.line(c))
-	}
 	key := "connection/" + c.ID
-	return Item{
-		Key:   key + "/menu",
-		Label: b.line(c),
-		Children: append([]Item{b.toggle(c, i18n.T("Use this connection"))},
-			claude(c, "")...),
+	children := []Item{b.toggle(c, i18n.T("Use this connection"))}
+	if c.Claude {
+		children = append(children, claude(c, "")...)
 	}
+	children = append(children,
+		separator(key+"/actions"),
+		Item{
+			Key: key + "/clear", Label: i18n.T("Clear cooldown"),
+			Disabled: c.State != control.StateCooling && c.State != control.StateModelLocked,
+			Action:   Action{Kind: ClearCooldown, Connection: c.ID},
+		},
+		Item{Key: key + "/test", Label: i18n.T("Test now"), Action: Action{Kind: TestNow, Connection: c.ID}},
+		Item{Key: key + "/details", Label: i18n.T("Open details"), Action: Action{Kind: OpenWindow, Page: "connections/" + c.ID}},
+	)
+	return Item{Key: key + "/menu", Label: b.line(c), Children: children}
 }
 
 func (b builder) line(c control.Connection) string {
@@ -110,8 +120,8 @@ func groups(all []control.Connection) []group {
 }
 
 // group is the line of one provider; it wears the shape of its worst member.
-// Submenus inside submenus do not open everywhere, so Claude's switches stand
-// in the list, behind their connection.
+// Submenus inside submenus do not open everywhere, so its members are switches,
+// Claude's own behind their connection, and the rest is a click away.
 func (b builder) group(g group) Item {
 	item := Item{Key: g.key}
 	worst, on, serving := control.StateOff, 0, 0
@@ -131,6 +141,8 @@ func (b builder) group(g group) Item {
 				claude(c, "      "+i18n.Ellipsis(i18n.Line(c.Name), nameWidth)+": ")...)
 		}
 	}
+	item.Children = append(item.Children, separator(g.key+"/actions"),
+		Item{Key: g.key + "/details", Label: i18n.T("Open details"), Action: Action{Kind: OpenWindow, Page: "connections/" + g.members[0].ID}})
 	state := i18n.T("off")
 	switch {
 	case on > 0 && b.paused:

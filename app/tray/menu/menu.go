@@ -19,7 +19,10 @@ const (
 	SetActive           // Connection, On: take the connection in or out of routing
 	SetLowPriority      // Connection, On: Claude's low-priority lane
 	SetAutoReset        // Connection, On: Claude's automatic limit reset
+	ClearCooldown       // Connection
+	TestNow             // Connection
 	SetPaused           // On
+	PauseFor            // For
 	CopyEndpoint        // Text
 	OpenWindow          // Page
 	QuitProgram         //
@@ -31,6 +34,7 @@ type Action struct {
 	Kind       Kind
 	Connection string
 	On         bool
+	For        time.Duration
 	Page       string
 	Text       string
 }
@@ -55,7 +59,7 @@ const (
 	textWidth = 60
 	// flatLimit is how many connections are listed one beside the other;
 	// beyond it they are grouped by provider, so that the menu fits a screen.
-	flatLimit = 12
+	flatLimit = 8
 	// groupSize is how many connections of one provider share a submenu.
 	groupSize = 15
 )
@@ -83,10 +87,6 @@ func Build(s control.Snapshot, now time.Time, loc *time.Location) []Item {
 		items = append(items, b.connections(s.Connections)...)
 		items = append(items, separator("below connections"))
 	}
-	pause := i18n.T("Pause")
-	if s.Paused {
-		pause = i18n.T("Resume")
-	}
 	return append(items,
 		Item{Key: "open", Label: i18n.T("Open Breakwater"), Action: Action{Kind: OpenWindow}},
 		Item{
@@ -95,10 +95,23 @@ func Build(s control.Snapshot, now time.Time, loc *time.Location) []Item {
 			Disabled: s.Endpoint == "",
 			Action:   Action{Kind: CopyEndpoint, Text: s.Endpoint},
 		},
-		Item{Key: "pause", Label: pause, Action: Action{Kind: SetPaused, On: !s.Paused}},
+		pause(s.Paused),
 		separator("above quit"),
 		Item{Key: "quit", Label: i18n.T("Quit"), Action: Action{Kind: QuitProgram}},
 	)
+}
+
+// pause is the way into a pause or out of it. The menu's shape may change with
+// it: the click that pauses has closed the menu.
+func pause(paused bool) Item {
+	if paused {
+		return Item{Key: "resume", Label: i18n.T("Resume"), Action: Action{Kind: SetPaused}}
+	}
+	return Item{Key: "pause", Label: i18n.T("Pause"), Children: []Item{
+		{Key: "pause/15", Label: i18n.T("For 15 minutes"), Action: Action{Kind: PauseFor, For: 15 * time.Minute}},
+		{Key: "pause/60", Label: i18n.T("For 1 hour"), Action: Action{Kind: PauseFor, For: time.Hour}},
+		{Key: "pause/on", Label: i18n.T("Until resumed"), Action: Action{Kind: SetPaused, On: true}},
+	}}
 }
 
 // Starting is the menu before the first snapshot.

@@ -72,11 +72,16 @@ func text(items []Item) string {
 func action(a Action) string {
 	name := map[Kind]string{
 		SetActive: "active", SetLowPriority: "low priority", SetAutoReset: "auto reset", SetPaused: "paused",
+		ClearCooldown: "clear", TestNow: "test", PauseFor: "pause for",
 		CopyEndpoint: "copy", OpenWindow: "open", QuitProgram: "quit",
 	}[a.Kind]
 	switch a.Kind {
 	case SetActive, SetLowPriority, SetAutoReset:
 		return fmt.Sprintf("%s %s %t", a.Connection, name, a.On)
+	case ClearCooldown, TestNow:
+		return a.Connection + " " + name
+	case PauseFor:
+		return name + " " + a.For.String()
 	case SetPaused:
 		return fmt.Sprintf("%s %t", name, a.On)
 	default:
@@ -126,6 +131,8 @@ func many() control.Snapshot {
 func TestMenusReadAsTheyShould(t *testing.T) {
 	paused := snapshot(conn("a", "Anthropic", "work", control.StateServing, nil))
 	paused.Paused = true
+	soon := paused
+	soon.PausedUntil = at(20 * time.Minute)
 	custom := conn("mine", "Custom", "mine", control.StateOpen, at(time.Minute))
 	custom.BaseURL = "https://llm.example:8443/v1"
 	hosts := snapshot(custom)
@@ -134,7 +141,7 @@ func TestMenusReadAsTheyShould(t *testing.T) {
 		{Provider: "custom:other.example", ProviderName: "other", State: "OPEN", Until: at(time.Minute)},
 	}
 	for name, s := range map[string]control.Snapshot{
-		"empty": snapshot(), "every-state": everyState(), "many": many(), "paused": paused, "custom-hosts": hosts,
+		"empty": snapshot(), "every-state": everyState(), "many": many(), "paused": paused, "paused-until": soon, "custom-hosts": hosts,
 	} {
 		t.Run(name, func(t *testing.T) {
 			golden(t, name+".txt", text(Build(s, now, zone)))
@@ -177,7 +184,6 @@ func TestMenuNeedsNoRebuildForChangesOfState(t *testing.T) {
 		after.Connections[i].State, after.Connections[i].Active = control.StateServing, true
 	}
 	after.Connections[0].Name = "renamed"
-	after.Paused = true
 	a, b := Build(before, now, zone), Build(after, now.Add(time.Hour), zone)
 	if Shape(a) != Shape(b) {
 		t.Error("the shape changed, so an open menu would close")

@@ -18,6 +18,8 @@ type Sentence struct {
 func Overview(s control.Snapshot, now time.Time) Sentence {
 	t := tally(s)
 	switch {
+	case s.Paused && s.PausedUntil != nil:
+		return Sentence{ShapePause, RoleMuted, T("Paused"), Tf("New requests are refused until %s, then Breakwater serves again by itself.", Clock(*s.PausedUntil, now))}
 	case s.Paused:
 		return Sentence{ShapePause, RoleMuted, T("Paused"), T("New requests are refused until you resume.")}
 	case len(s.Connections) == 0:
