@@ -144,6 +144,30 @@ var migrations = []migration{
 			PRIMARY KEY (combo_id)
 		)`,
 	}},
+	{name: "exclusive leases", sql: []string{
+		// The two partial indexes are the rule itself: one active lease for an
+		// owner, one for a connection (settings sheet §4.6).
+		`CREATE TABLE exclusive_connection_leases (
+			id text NOT NULL,
+			lease_owner_hash text NOT NULL CHECK (length(lease_owner_hash) = 64 AND lease_owner_hash NOT GLOB '*[^0-9a-f]*'),
+			api_key_id text NOT NULL,
+			provider text NOT NULL,
+			connection_id text NOT NULL,
+			generation integer NOT NULL CHECK (generation > 0),
+			state text NOT NULL CHECK (state IN ('ACTIVE', 'RELEASED', 'EXPIRED', 'INVALIDATED')),
+			acquired_at integer NOT NULL,
+			renewed_at integer NOT NULL,
+			expires_at integer NOT NULL,
+			ended_at integer,
+			end_reason text,
+			PRIMARY KEY (id),
+			CHECK ((state = 'ACTIVE') = (ended_at IS NULL) AND (state = 'ACTIVE') = (end_reason IS NULL))
+		)`,
+		`CREATE UNIQUE INDEX idx_ecl_owner ON exclusive_connection_leases(lease_owner_hash) WHERE state = 'ACTIVE'`,
+		`CREATE UNIQUE INDEX idx_ecl_connection ON exclusive_connection_leases(connection_id) WHERE state = 'ACTIVE'`,
+		`CREATE INDEX idx_ecl_generation ON exclusive_connection_leases(lease_owner_hash, generation)`,
+		`CREATE INDEX idx_ecl_state ON exclusive_connection_leases(state, expires_at)`,
+	}},
 }
 
 // latest returns the schema version that the steps lead to.
