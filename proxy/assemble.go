@@ -63,7 +63,7 @@ func Assemble(ctx context.Context, p Parts) (*Product, error) {
 	}
 	stream := events.New(svc, p.Log)
 	api := rest.New(rest.Options{
-		Facade: svc, Events: stream, Token: func() string { return p.Token }, Log: p.Log,
+		Facade: svc, Events: stream, Leases: svc, Token: func() string { return p.Token }, Log: p.Log,
 		Key: func(presented ...string) error {
 			_, err := svc.Authorize(control.ScopeManage, presented...)
 			return err

@@ -28,6 +28,7 @@ type exchange struct {
 	body   dialect.Body
 	client dialect.Profile
 	grant  control.Grant // of the client's key
+	hold   *control.Hold // the lease it runs under, nil for most
 	began  time.Time
 	act    control.Activity
 	// failures are the attempts that failed before the commit point.
@@ -36,6 +37,10 @@ type exchange struct {
 	local *admission.Error
 	// served tells that a target has answered in full.
 	served bool
+	// passed are the connections that were not asked at all.
+	passed []control.Passed
+	// fenced is the last target that turned out to be another owner's.
+	fenced *control.LeaseError
 	// more tells that further targets follow the present one.
 	more bool
 }
@@ -124,6 +129,9 @@ func (t *attempt) bodyFor() []byte { return t.x.body.WithModel(t.model) }
 // send calls the target with this body.
 func (t *attempt) send(ctx context.Context, body []byte) (*http.Response, error) {
 	x, r := t.x, t.route
+	if err := x.s.svc.Fence(ctx, x.hold, r, t.model); err != nil {
+		return nil, err
+	}
 	ep, _ := r.Endpoint(x.rt.dialect)
 	return x.s.up.Do(ctx, upstream.Call{
 		Method: x.r.Method, Dialect: x.rt.dialect, BaseURL: ep.URL, Path: x.rt.path, Query: x.r.URL.RawQuery,

@@ -20,6 +20,7 @@ const headerPin = "X-Omniroute-Connection"
 // (waitForCooldown).
 func (x *exchange) runDirect() {
 	choices, passed := x.s.svc.Choose(x.ask(x.body.Model))
+	x.passed = passed
 	choices = pinned(x.r.Header.Get(headerPin), choices)
 	for _, p := range passed {
 		x.step(control.Step{Kind: control.StepSkipped, Reason: p.Reason}, p.Route)
@@ -36,6 +37,10 @@ func (x *exchange) runDirect() {
 			x.skip(legOf(legs, e.Conn).route, e)
 		}
 		if x.sweep(x.r.Context(), legs, &plan) == ended {
+			return
+		}
+		if e := x.leaseContention(plan); e != nil {
+			x.refuse(leaseRefusal(e))
 			return
 		}
 		resting := x.plan(legs).Excluded
@@ -60,7 +65,7 @@ func (x *exchange) runDirect() {
 
 // ask is what the request wants of a connection for a model.
 func (x *exchange) ask(model string) control.Ask {
-	return control.Ask{Dialect: x.rt.dialect, Model: model, Admits: admits(x.r.Header), Grant: x.grant}
+	return control.Ask{Dialect: x.rt.dialect, Model: model, Admits: admits(x.r.Header), Grant: x.grant, Hold: x.hold}
 }
 
 // pinned keeps the connection that the client named, if it named one.

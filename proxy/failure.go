@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 
+	"breakwater/proxy/control"
 	"breakwater/resilience/admission"
 	"breakwater/resilience/classify"
 	"breakwater/resilience/combo"
@@ -52,6 +53,9 @@ func (t *attempt) errorEvent(res *http.Response, data []byte) outcome.Outcome {
 func (t *attempt) broke(ctx context.Context, err error) verdict {
 	if t.x.r.Context().Err() != nil {
 		return t.gone()
+	}
+	if e, ok := errors.AsType[*control.LeaseError](err); ok {
+		return t.fencedOff(e)
 	}
 	o := t.streamFailure(ctx, err)
 	if t.reopens() && mayReopen(context.Cause(ctx), err) {

@@ -73,7 +73,7 @@ func untilStep(wait time.Duration) *time.Time {
 func (x *exchange) retryAfter(wait time.Duration) int {
 	// Deadlines are rounded; a few milliseconds must not become a second.
 	s := max(int(math.Ceil((wait - 10*time.Millisecond).Seconds())), 1)
-	if limit := int(x.client.RetryAfterCap.Seconds()); limit > 0 {
+	if limit := int(x.client.RetryAfterCap.Seconds()); limit > 0 && !x.grant.Leases {
 		s = min(s, limit)
 	}
 	return s
@@ -109,6 +109,9 @@ func (x *exchange) reply(status int, result string, body []byte, ref dialect.Ref
 // noConnection refuses a request for which there is no connection at all, and
 // says which there are.
 func (x *exchange) noConnection(passed []control.Passed) refusal {
+	if e := x.leaseContention(resilience.Plan{}); e != nil {
+		return leaseRefusal(e)
+	}
 	ref := dialect.Refusal{Status: http.StatusBadRequest, Type: "invalid_request_error", Code: "no_connection"}
 	want := x.rt.dialect.Title()
 	routes := x.s.svc.Routes()
@@ -116,6 +119,9 @@ func (x *exchange) noConnection(passed []control.Passed) refusal {
 	case slices.ContainsFunc(passed, func(p control.Passed) bool { return p.Reason == control.SkipKeyNotAllowed }):
 		ref.Status, ref.Type, ref.Code = http.StatusForbidden, "permission_error", "connection_not_allowed"
 		ref.Message = "This Breakwater key may not use any connection that could answer."
+	case slices.ContainsFunc(passed, func(p control.Passed) bool { return p.Reason == control.SkipLeased }):
+		ref.Code = "connection_reserved"
+		ref.Message = "Every connection that could answer is kept for clients that hold a lease."
 	case slices.ContainsFunc(passed, func(p control.Passed) bool { return p.Reason == control.SkipNoCredential }):
 		ref.Message = fmt.Sprintf("%s is a passthrough connection: it needs the client's own login. Log in to the client without setting its API key, or add a connection with a key.", passed[0].Route.Record.Name)
 	case len(routes) == 0:
@@ -146,6 +152,9 @@ func (x *exchange) nobodyLeft(plan resilience.Plan) refusal {
 	x.act.FailedOver = false
 	wait, waits := x.soonest(plan)
 	last := x.lastFailure()
+	if e := x.leaseContention(plan); e != nil {
+		return leaseRefusal(e)
+	}
 	if last == nil && x.local != nil && !(x.local.Elsewhere && waits) {
 		return x.tooBusy() // busy, not broken: nobody need be told
 	}

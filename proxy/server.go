@@ -197,6 +197,9 @@ func (x *exchange) admit(w http.ResponseWriter) *refusal {
 	if ref := x.modelRefused(); ref != nil {
 		return ref
 	}
+	if ref := x.takeHold(); ref != nil {
+		return ref
+	}
 	if x.via() > maxVia {
 		return &refusal{Refusal: dialect.Refusal{
 			Status: http.StatusLoopDetected, Type: "api_error", Code: "loop_detected",

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"breakwater/proxy/catalog"
+	"breakwater/resilience/lease"
 )
 
 // AddConnection stores a new connection and puts it into routing.
@@ -174,6 +175,7 @@ func (s *Service) DeleteConnection(ctx context.Context, id string) error {
 	s.engine.Remove(id)
 	s.quota.Forget(id)
 	s.forget(id)
+	s.endLeases(ctx, lease.ConnectionIneligible, func(l lease.Lease) bool { return l.ConnectionID == id })
 	if err := s.dropFromCombos(ctx, id); err != nil {
 		return fmt.Errorf("the connection is gone, but combos still name it: %w", err)
 	}

@@ -110,6 +110,7 @@ func (s *Service) EditKey(ctx context.Context, id string, p KeyPatch) (APIKey, e
 	}
 	keys[i] = rec
 	s.keys.Store(&keys)
+	s.keyChanged(ctx, rec)
 	return rec.view(), nil
 }
 
@@ -127,6 +128,7 @@ func (s *Service) DeleteKey(ctx context.Context, id string) error {
 	}
 	next := slices.Delete(slices.Clone(keys), i, i+1)
 	s.keys.Store(&next)
+	s.keyChanged(ctx, KeyRecord{ID: id})
 	return nil
 }
 
@@ -141,7 +143,10 @@ func (s *Service) Authorize(scope string, presented ...string) (Grant, error) {
 			continue
 		}
 		if refusal = k.refuses(scope, s.realNow()); refusal == nil {
-			return Grant{KeyID: k.ID, Connections: k.AllowedConnections, Models: k.AllowedModels}, nil
+			return Grant{
+				KeyID: k.ID, Connections: k.AllowedConnections, Models: k.AllowedModels,
+				Leases: slices.Contains(k.Scopes, ScopeLease),
+			}, nil
 		}
 	}
 	return Grant{}, refusal
@@ -176,6 +181,8 @@ func (k KeyRecord) refuses(scope string, now time.Time) error {
 		return ErrKeyDisabled
 	case !k.ExpiresAt.IsZero() && !now.Before(k.ExpiresAt):
 		return ErrKeyExpired
+	case scope == ScopeClient && slices.Contains(k.Scopes, ScopeLease):
+		return nil // who may hold a connection may use it
 	case !slices.Contains(k.Scopes, scope):
 		return ErrKeyScope
 	}

@@ -112,6 +112,7 @@ type Grant struct {
 	KeyID       string   // empty where no key was needed
 	Connections []string // ids; empty allows all
 	Models      []string // patterns; empty allows all
+	Leases      bool     // requests need an exclusive lease
 }
 
 // AllowsModel reports whether the bearer may ask for a model, whose name may

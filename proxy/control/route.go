@@ -2,6 +2,7 @@ package control
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -90,6 +91,10 @@ func (r *Route) BaseURL() string {
 
 func (r *Route) offers(model string) bool { return catalog.Match(r.models, model) }
 
+// serves reports whether a request for the model may go here, under the
+// model's own name or under that of the connection's default.
+func (r *Route) serves(model string) bool { return r.offers(model) || r.Record.DefaultModel != "" }
+
 // newRoute resolves a record against the catalogue.
 func newRoute(rec ConnectionRecord, p catalog.Provider, key string) *Route {
 	r := &Route{Record: rec, Provider: p, Use: &Use{}, key: key, models: rec.Models}
@@ -133,6 +138,10 @@ type Ask struct {
 	Admits func(*Route) bool
 	// Grant limits the connections to those of the client's key.
 	Grant Grant
+	// Hold is the lease of the request: its connection comes first, and those
+	// of other owners are passed over. Without one every connection that is
+	// leased, or kept for leases, is.
+	Hold *Hold
 }
 
 // Choice is a connection that could serve an Ask.
@@ -146,6 +155,7 @@ const (
 	SkipModelNotOffered = "model_not_offered"
 	SkipNoCredential    = "no_client_credential"
 	SkipKeyNotAllowed   = "key_not_allowed"
+	SkipLeased          = "leased" // to somebody else, or kept for leases
 )
 
 // Passed is a connection that speaks the dialect but cannot serve an Ask.
@@ -163,6 +173,17 @@ type Passed struct {
 // does not offer the model takes part with its default model. Where nobody
 // offers the model the upstreams are asked all the same: catalogues age.
 func (s *Service) Choose(q Ask) (choices []Choice, passed []Passed) {
+	choices, passed = s.choose(q, s.takenFrom(q.Hold))
+	if q.Hold != nil {
+		// A lease stays with its connection for as long as that one serves.
+		slices.SortStableFunc(choices, func(a, b Choice) int {
+			return cmp.Compare(q.Hold.distance(a.Route), q.Hold.distance(b.Route))
+		})
+	}
+	return choices, passed
+}
+
+func (s *Service) choose(q Ask, taken func(id string) bool) (choices []Choice, passed []Passed) {
 	routes := *s.routes.Load()
 	model, only := split(q.Model, routes)
 	choices = make([]Choice, 0, len(routes))
@@ -179,7 +200,12 @@ func (s *Service) Choose(q Ask) (choices []Choice, passed []Passed) {
 			passed = append(passed, Passed{r, SkipNoCredential})
 			continue
 		}
+		away := taken != nil && taken(r.Record.ID)
 		switch {
+		case away && (only != nil || r.serves(model)):
+			passed = append(passed, Passed{r, SkipLeased})
+		case away:
+			passed = append(passed, Passed{r, SkipModelNotOffered})
 		case only != nil || r.offers(model):
 			choices = append(choices, Choice{r, model})
 		case r.Record.DefaultModel != "":

@@ -58,6 +58,7 @@ type Service struct {
 	cfg    Config
 	engine *resilience.Engine
 	hub    *hub
+	leases leaseBook
 
 	routes   atomic.Pointer[[]*Route] // in routing order
 	byID     atomic.Pointer[map[string]*Route]
@@ -158,6 +159,9 @@ func (s *Service) load(ctx context.Context) error {
 	}
 	if err := s.loadKeys(ctx); err != nil {
 		return err
+	}
+	if err := s.loadLeases(ctx); err != nil {
+		return fmt.Errorf("load the leases: %w", err)
 	}
 	if err := s.loadConnections(ctx); err != nil {
 		return err

@@ -42,6 +42,7 @@ type Store interface {
 	affinity.Store
 	KeyStore
 	ComboStore
+	LeaseStore
 
 	Connections(ctx context.Context) ([]ConnectionRecord, error)
 	Breakers(ctx context.Context) ([]resilience.BreakerState, error)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"breakwater/build"
+	"breakwater/resilience/lease"
 )
 
 // shape is what a route takes and gives, for its description.
@@ -68,8 +69,11 @@ func (s *schemas) operation(rt Route, sh shape, failure object) object {
 			"default":         object{"description": "refused or failed", "content": jsonContent(failure)},
 		},
 	}
-	if rt.Public {
+	switch {
+	case rt.Public:
 		op["security"] = []any{}
+	case rt.Client:
+		op["description"] = "Asks for an API key with the scope lease:exclusive, not for the management token. The owner goes into the header " + lease.OwnerHeader + "."
 	}
 	if list := parameters(rt, sh); len(list) > 0 {
 		op["parameters"] = list

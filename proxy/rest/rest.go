@@ -33,6 +33,8 @@ type Options struct {
 	// Key judges an API key for the scope manage; its errors are those of
 	// control.Service.Authorize. Nil knows no keys.
 	Key func(presented ...string) error
+	// Leases serves the clients' exclusive leases; nil refuses them.
+	Leases Leases
 	// Log gets failures, never a credential; nil discards them.
 	Log *slog.Logger
 	// Now is the real clock; nil means time.Now.
@@ -43,6 +45,7 @@ type Options struct {
 type api struct {
 	facade  control.Facade
 	events  http.Handler
+	leases  Leases
 	log     *slog.Logger
 	now     func() time.Time
 	started time.Time
@@ -66,7 +69,7 @@ func newAPI(o Options) *api {
 		o.Now = time.Now
 	}
 	a := &api{
-		facade: o.Facade, events: o.Events, log: o.Log, now: o.Now, started: o.Now(),
+		facade: o.Facade, events: o.Events, leases: o.Leases, log: o.Log, now: o.Now, started: o.Now(),
 		auth: newAuthority(o.Token, o.Key, o.Log, o.Now), mux: http.NewServeMux(),
 		document: sync.OnceValue(Document),
 	}
@@ -116,6 +119,9 @@ func (h headerOnly) WriteHeader(int)             {}
 
 // handle wraps a route's function: credential, content type, answer.
 func (a *api) handle(rt Route) http.HandlerFunc {
+	if rt.Client {
+		return func(w http.ResponseWriter, r *http.Request) { rt.raw(a, w, r) }
+	}
 	return func(w http.ResponseWriter, r *http.Request) {
 		if !rt.Public {
 			if err := a.auth.check(r); err != nil {

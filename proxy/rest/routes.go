@@ -8,6 +8,7 @@ type Route struct {
 	Method string // a GET route answers HEAD as well
 	Path   string // a net/http pattern without host
 	Public bool   // served without a credential (ruling 32)
+	Client bool   // of the client class: it checks its caller itself
 	About  string // one line for people
 
 	handler func(*api, *http.Request) (status int, body any, err error)
@@ -189,6 +190,15 @@ var routes = []Route{
 	{
 		Method: "DELETE", Path: "/api/keys/{id}", handler: (*api).deleteKey,
 		About: "forget an API key; its bearer is refused from now on",
+	},
+
+	{
+		Method: "POST", Path: "/api/v1/session-leases", Client: true, raw: (*api).sessionLeases,
+		About: "acquire, renew, release or look at an exclusive lease; for keys with the scope lease:exclusive",
+	},
+	{
+		Method: "OPTIONS", Path: "/api/v1/session-leases", Public: true, raw: (*api).leaseOptions,
+		About: "the methods and headers of the lease route",
 	},
 
 	{

@@ -160,6 +160,9 @@ var shapes = map[string]shape{
 	"PATCH /api/keys/{id}":  {in: control.KeyPatch{}, out: []any{control.APIKey{}}},
 	"DELETE /api/keys/{id}": {out: []any{messageAnswer{}}},
 
+	"POST /api/v1/session-leases":    {in: leaseBody{}, out: []any{control.SessionLease{}}},
+	"OPTIONS /api/v1/session-leases": {status: http.StatusNoContent},
+
 	"GET /api/export":  {out: []any{control.Backup{}}},
 	"POST /api/export": {in: exportBody{}, out: []any{control.Backup{}}},
 	"POST /api/import": {in: control.ImportRequest{}, out: []any{control.ImportReport{}}},

@@ -1,0 +1,65 @@
+package proxy
+
+import (
+	"errors"
+	"time"
+
+	"breakwater/proxy/control"
+	"breakwater/proxy/dialect"
+	"breakwater/resilience"
+	"breakwater/resilience/lease"
+)
+
+// takeHold reads the lease of a request from its headers (settings sheet
+// §4.5).
+func (x *exchange) takeHold() *refusal {
+	h := x.r.Header
+	hold, err := x.s.svc.Hold(x.r.Context(), x.grant, h.Get(lease.OwnerHeader), h.Get(lease.GenerationHeader), h.Get(headerPin))
+	if e, ok := errors.AsType[*control.LeaseError](err); ok {
+		ref := leaseRefusal(e)
+		return &ref
+	}
+	x.hold = hold
+	return nil
+}
+
+// leaseRefusal answers a request that its lease does not cover.
+func leaseRefusal(e *control.LeaseError) refusal {
+	ref := refusal{Refusal: dialect.Refusal{Status: e.Status(), Type: "lease_error", Code: e.Code, Message: e.Message}}
+	if s := e.RetrySeconds(); s > 0 {
+		ref.wait = time.Duration(s) * time.Second
+	}
+	if e.Code == control.LeaseCapacity {
+		ref.Extra = map[string]any{
+			"state": control.StateWaiting, "reason": control.ReasonNoFree, "retryAfter": e.RetrySeconds(),
+			"eligibleCount": e.Eligible, "freeCount": 0,
+		}
+	}
+	return ref
+}
+
+// fencedOff ends an attempt that the fence did not let through: nothing was
+// sent, and nobody is to blame. A connection that has just become another
+// owner's is passed over; any other reason is the request's own.
+func (t *attempt) fencedOff(e *control.LeaseError) verdict {
+	x := t.x
+	if e.Code != control.LeaseCapacity && e.Code != control.LeaseConnMismatch {
+		x.refuse(leaseRefusal(e))
+		return ended
+	}
+	x.step(control.Step{Kind: control.StepSkipped, Reason: control.SkipLeased, Model: t.model}, t.route)
+	x.fenced = e
+	return tryNext
+}
+
+// leaseContention tells whether a request under a lease was not served because
+// other owners hold what could serve it.
+func (x *exchange) leaseContention(plan resilience.Plan) *control.LeaseError {
+	if x.hold == nil || len(x.failures) > 0 {
+		return nil
+	}
+	if x.fenced != nil {
+		return x.fenced
+	}
+	return x.s.svc.Unserved(x.r.Context(), x.hold, plan, x.passed, x.body.Model)
+}
