@@ -270,6 +270,9 @@ func (k *Kit) Do(method, path, body string, headers ...string) Answer {
 			req.Host = headers[i+1]
 			continue
 		}
+		if headers[i] == "Content-Type" {
+			req.Header.Del("Content-Type")
+		}
 		req.Header.Add(headers[i], headers[i+1])
 	}
 	res, err := http.DefaultClient.Do(req)
