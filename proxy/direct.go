@@ -106,11 +106,12 @@ func (x *exchange) plan(legs []*leg) resilience.Plan {
 	return x.s.svc.Engine().Plan(cands)
 }
 
-// sweep tries the plan's targets until one answers. What turns out to be
-// excluded meanwhile is added to the plan.
+// sweep tries the plan's targets until one answers, and then those that were
+// excluded when the plan was made and are back by now: a try may take long. What
+// turns out to be excluded meanwhile is added to the plan.
 func (x *exchange) sweep(ctx context.Context, legs []*leg, plan *resilience.Plan) verdict {
-	left := plan.Targets
-	for len(left) > 0 {
+	resting := slices.Clone(plan.Excluded)
+	for left := plan.Targets; len(left) > 0; {
 		l := legOf(legs, left[0].Conn)
 		left = left[1:]
 		x.more = len(left) > 0
@@ -121,8 +122,28 @@ func (x *exchange) sweep(ctx context.Context, legs []*leg, plan *resilience.Plan
 		if v == ended {
 			return ended
 		}
+		if len(left) == 0 {
+			left, resting = x.back(resting, plan)
+		}
 	}
 	return tryNext
+}
+
+// back takes those out of the plan's exclusions that can be tried by now; each
+// of resting comes back at most once.
+func (x *exchange) back(resting []resilience.Exclusion, plan *resilience.Plan) (back []resilience.Target, still []resilience.Exclusion) {
+	if len(resting) == 0 {
+		return nil, nil
+	}
+	cands := make([]resilience.Candidate, len(resting))
+	for i, e := range resting {
+		cands[i] = e.Candidate
+	}
+	now := x.s.svc.Engine().Plan(cands)
+	plan.Excluded = slices.DeleteFunc(plan.Excluded, func(e resilience.Exclusion) bool {
+		return slices.ContainsFunc(now.Targets, func(t resilience.Target) bool { return t.Conn == e.Conn })
+	})
+	return now.Targets, now.Excluded
 }
 
 // giveUp ends a request that no connection answered.

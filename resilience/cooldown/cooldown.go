@@ -111,6 +111,9 @@ func (s *State) Fail(now time.Time, o outcome.Outcome, r Rules, retry bool) Effe
 		return Effect{Written: true}
 	}
 	if until := s.Cooling(now); !until.IsZero() { // step 6: one failure, one step
+		if o.UsedHint && o.Terminal == outcome.NotTerminal && o.Cooldown > until.Sub(now) && !r.DisableCooling {
+			return s.prolong(now, o)
+		}
 		return Effect{Until: until, Cooldown: until.Sub(now)}
 	}
 	s.record(now, o)
@@ -133,6 +136,16 @@ func (s *State) Fail(now time.Time, o outcome.Outcome, r Rules, retry bool) Effe
 		s.Level = max(0, o.Level)
 	}
 	s.cool(now, wait)
+	return Effect{Until: s.Until, Cooldown: s.Span, Written: true, Cooled: true}
+}
+
+// prolong takes over a later end that the upstream itself states. The herd must
+// not prolong a cooldown beyond reason (guide §2), and asking an account before
+// the time it named would be without one. The backoff level stays.
+func (s *State) prolong(now time.Time, o outcome.Outcome) Effect {
+	s.record(now, o)
+	s.Status = Unavailable
+	s.cool(now, o.Cooldown)
 	return Effect{Until: s.Until, Cooldown: s.Span, Written: true, Cooled: true}
 }
 

@@ -17,6 +17,8 @@ func fails(status int, wait time.Duration, edit ...func(*outcome.Outcome)) outco
 	return o
 }
 
+func stated(o *outcome.Outcome) { o.UsedHint = true }
+
 func terminally(t outcome.Terminal) func(*outcome.Outcome) {
 	return func(o *outcome.Outcome) { o.Terminal, o.Cooldown = t, 0 }
 }
@@ -50,6 +52,8 @@ func TestStateTable(t *testing.T) {
 		"busy": func(s *State) {
 			s.Fail(t0, fails(429, time.Second, func(o *outcome.Outcome) { o.Reason = outcome.ReasonConcurrencyLimited }), Rules{}, false)
 		},
+		"stated":    func(s *State) { s.Fail(t0, fails(429, time.Hour, stated), Rules{}, false) },
+		"sooner":    func(s *State) { s.Fail(t0, fails(429, time.Second, stated), Rules{}, false) },
 		"no credit": func(s *State) { s.Fail(t0, fails(402, 0, terminally(outcome.CreditsExhausted)), Rules{}, false) },
 		"note":      func(s *State) { s.Note(t0, fails(404, 0)) },
 		"sibling":   func(s *State) { s.Extend(t0, fails(429, 0), 30*time.Second, Rules{}) },
@@ -61,15 +65,18 @@ func TestStateTable(t *testing.T) {
 	table := map[string]map[string]result{
 		Active: {
 			"failure": {Unavailable, 10 * time.Second, 2}, "uncooled": {Active, 0, 0}, "disabled": {Active, 0, 0}, "busy": {Unavailable, time.Second, 0},
+			"stated": {Unavailable, time.Hour, 2}, "sooner": {Unavailable, time.Second, 2},
 			"no credit": {credits, 0, 0}, "note": {Active, 0, 0}, "sibling": {Unavailable, 30 * time.Second, 0},
 			"success": {Active, 0, 0}, "reset": {Active, 0, 0}, "test": {Active, 0, 0},
 		},
-		"cooling": { // one failure, one step; a longer cooldown stays
+		"cooling": { // one failure, one step; a longer cooldown stays, what the upstream states prolongs it
+			"stated": {Unavailable, time.Hour, 2}, "sooner": {Unavailable, time.Minute, 2},
 			"failure": {Unavailable, time.Minute, 2}, "uncooled": {Unavailable, time.Minute, 2}, "disabled": {Unavailable, time.Minute, 2},
 			"busy": {Unavailable, time.Minute, 2}, "no credit": {Unavailable, time.Minute, 2}, "note": {Unavailable, time.Minute, 2},
 			"sibling": {Unavailable, time.Minute, 2}, "success": {Active, 0, 0}, "reset": {Active, 0, 0}, "test": {Active, 0, 0},
 		},
 		"cooled off": { // ruling 8: the level stays
+			"stated": {Unavailable, time.Hour, 2}, "sooner": {Unavailable, time.Second, 2},
 			"failure": {Unavailable, 10 * time.Second, 2}, "uncooled": {Unavailable, 0, 2}, "disabled": {Unavailable, 0, 2},
 			"busy": {Unavailable, time.Second, 2}, "no credit": {credits, 0, 2}, "note": {Unavailable, 0, 2},
 			"sibling": {Unavailable, 30 * time.Second, 2}, "success": {Active, 0, 0}, "reset": {Active, 0, 0}, "test": {Active, 0, 0},
@@ -107,6 +114,19 @@ func TestEffects(t *testing.T) {
 		e := s.Fail(at(20), fails(429, time.Hour), Rules{}, false)
 		if e != (Effect{Until: at(60), Cooldown: 40 * time.Second}) || s != before {
 			t.Errorf("effect = %+v", e)
+		}
+	})
+	t.Run("a later end that the upstream states is taken over, the level stays", func(t *testing.T) {
+		s := in("cooling")
+		e := s.Fail(at(20), fails(429, time.Hour, stated, func(o *outcome.Outcome) { o.Level, o.HintSource = 7, "header" }), Rules{}, false)
+		if e != (Effect{Until: at(3620), Cooldown: time.Hour, Written: true, Cooled: true}) || s.Level != 2 || s.Source != "header" {
+			t.Errorf("effect = %+v, state %+v", e, s)
+		}
+		if e := s.Fail(at(21), fails(429, time.Minute, stated), Rules{}, false); e.Written || !s.Until.Equal(at(3620)) {
+			t.Errorf("shortened: %+v", e)
+		}
+		if e := s.Fail(at(22), fails(429, 365*24*time.Hour, stated), Rules{}, false); e.Cooldown != MaxStated {
+			t.Errorf("cooldown = %s", e.Cooldown)
 		}
 	})
 	t.Run("a terminal state answers with itself", func(t *testing.T) {
@@ -195,7 +215,7 @@ func TestProperties(t *testing.T) {
 			"fail": func(rt *rapid.T) {
 				before := s
 				o := fails(rapid.SampledFrom([]int{401, 402, 429, 503}).Draw(rt, "status"), time.Duration(rapid.Int64Range(-1, int64(60*24*time.Hour)).Draw(rt, "wait")))
-				o.Level = rapid.IntRange(-2, 9).Draw(rt, "level")
+				o.Level, o.UsedHint = rapid.IntRange(-2, 9).Draw(rt, "level"), rapid.Bool().Draw(rt, "stated")
 				o.Reason = rapid.SampledFrom([]outcome.Reason{outcome.ReasonRateLimit, outcome.ReasonStreamStall, outcome.ReasonConcurrencyLimited}).Draw(rt, "reason")
 				if rapid.IntRange(0, 5).Draw(rt, "falls") == 0 {
 					o.Terminal = rapid.SampledFrom([]outcome.Terminal{outcome.Banned, outcome.Expired, outcome.CreditsExhausted}).Draw(rt, "terminal")
@@ -207,6 +227,9 @@ func TestProperties(t *testing.T) {
 				}
 				if cooling && before.Until.After(s.Until) {
 					rt.Fatalf("shortened from %v to %v", before.Until, s.Until)
+				}
+				if cooling && (s.Level != before.Level || !o.UsedHint && !s.Until.Equal(before.Until)) {
+					rt.Fatalf("the herd changed %+v to %+v", before, s)
 				}
 				if e.Cooldown > 0 != !e.Until.IsZero() {
 					rt.Fatalf("effect %+v", e)
