@@ -13,7 +13,7 @@ const defaultPort = 7411
 
 // options are the command line and the environment, the former first.
 type options struct {
-	command  string // "", token, window or version
+	command  string // "", token, window, quit, cleanup or version
 	page     string // of the window
 	connect  string // window: URL of a Breakwater that runs already
 	dataDir  string
@@ -21,6 +21,8 @@ type options struct {
 	headless bool
 	demo     bool
 	verbose  bool
+	licences bool   // version: of everything the program is made of
+	data     string // cleanup: keep, delete or ask
 }
 
 const usage = `Breakwater keeps a coding agent working when a connection to a model fails.
@@ -31,7 +33,9 @@ Usage:
   breakwater --demo             run with two simulated connections and a fault panel
   breakwater window [PAGE]      open the window of a Breakwater that runs already
   breakwater token              print the management token for scripts
-  breakwater version            print the version
+  breakwater quit               end the Breakwater that runs
+  breakwater cleanup            end it and take back what it has set up for you
+  breakwater version            print the version, and with --licences all licences
 
 Flags:
 `
@@ -70,7 +74,12 @@ func parse(args []string, env func(string) string, out io.Writer) (options, erro
 		fs.StringVar(&o.connect, "connect", "", "show the Breakwater at this loopback `URL`; its token is read from BREAKWATER_TOKEN")
 	case "token":
 		fs.BoolVar(&o.demo, "demo", false, "print the demo's token")
+	case "quit":
+		fs.BoolVar(&o.demo, "demo", false, "end the demo")
+	case "cleanup":
+		fs.StringVar(&o.data, "data", "ask", "keep, delete or ask: what becomes of connections, keys, settings and activity")
 	case "version":
+		fs.BoolVar(&o.licences, "licences", false, "print the licences of everything the program is made of")
 	default:
 		return o, fmt.Errorf("there is no command %q; see breakwater --help", o.command)
 	}
@@ -88,6 +97,9 @@ func parse(args []string, env func(string) string, out io.Writer) (options, erro
 	}
 	if len(rest) > 0 {
 		return o, fmt.Errorf("unexpected argument %q; see breakwater --help", rest[0])
+	}
+	if o.command == "cleanup" && o.data != "keep" && o.data != "delete" && o.data != "ask" {
+		return o, errors.New("--data is keep, delete or ask")
 	}
 	if o.port < 0 || o.port > 65535 {
 		return o, errors.New("the port is a number from 1 to 65535, or 0 for any free one")

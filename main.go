@@ -54,14 +54,17 @@ func run(args []string) int {
 		return exitUsage
 	}
 	if o.demo {
-		o.dataDir = filepath.Join(o.dataDir, "demo")
+		o.dataDir = filepath.Join(o.dataDir, db.DemoDir)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	switch o.command {
 	case "version":
-		fmt.Println(build.String())
-		return 0
+		return version(ctx, o)
+	case "quit":
+		return quit(ctx, o)
+	case "cleanup":
+		return cleanup(ctx, o, os.Stdin, os.Stdout)
 	case "token":
 		return printToken(ctx, o)
 	case "window":

@@ -11,8 +11,9 @@ import (
 // left empty is filled from the facts that the go command stamps into a binary
 // built in a git checkout.
 var (
-	// Version is the release number, without a leading v.
-	Version = "0.1.0"
+	// Version is the release number, without a leading v: Stamp sets it from
+	// FyneApp.toml. Tests of other packages see "dev".
+	Version = "dev"
 	// Commit is the full id of the source commit, with "+changes" behind it
 	// when the work tree was not clean, or empty when nobody knows.
 	Commit string
@@ -73,4 +74,17 @@ func short(commit string) string {
 		commit = commit[:digits]
 	}
 	return commit + tail
+}
+
+// Module returns the version of a module that is linked into this program, with
+// its leading v, or "" when it is not linked in.
+func Module(path string) string {
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, m := range info.Deps {
+			if m.Path == path {
+				return m.Version
+			}
+		}
+	}
+	return ""
 }

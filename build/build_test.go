@@ -1,8 +1,6 @@
 package build
 
 import (
-	"os"
-	"regexp"
 	"runtime"
 	"strings"
 	"testing"
@@ -48,20 +46,5 @@ func TestDescribe(t *testing.T) {
 				t.Errorf("describe = %q, want %q", got, tc.want)
 			}
 		})
-	}
-}
-
-// The packager reads the version from FyneApp.toml, the program from here.
-func TestPackageMetadataCarriesTheSameVersion(t *testing.T) {
-	b, err := os.ReadFile("../FyneApp.toml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	m := regexp.MustCompile(`(?m)^\s*Version = "([^"]+)"$`).FindSubmatch(b)
-	if m == nil {
-		t.Fatal("FyneApp.toml has no Version line")
-	}
-	if got := string(m[1]); got != Version {
-		t.Errorf("FyneApp.toml says %s, build.Version %s", got, Version)
 	}
 }

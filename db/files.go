@@ -96,3 +96,6 @@ func syncDir(dir string) error {
 	}
 	return errors.Join(d.Sync(), d.Close())
 }
+
+// DemoDir is the folder inside the data directory that --demo keeps to.
+const DemoDir = "demo"

@@ -1,7 +1,9 @@
 package db
 
 import (
+	"context"
 	"database/sql"
+	"fmt"
 	"log/slog"
 	"net/url"
 	"path/filepath"
@@ -89,4 +91,18 @@ func leaveWAL(g *gorm.DB) bool {
 	var mode string
 	err := g.Raw("PRAGMA journal_mode = DELETE").Scan(&mode).Error
 	return err == nil && mode == "delete"
+}
+
+// SQLiteVersion returns the version of the SQLite that is linked in.
+func SQLiteVersion(ctx context.Context) (string, error) {
+	conn, err := sql.Open(sqlite.DriverName, ":memory:")
+	if err != nil {
+		return "", err
+	}
+	defer conn.Close()
+	var version string
+	if err := conn.QueryRowContext(ctx, "SELECT sqlite_version()").Scan(&version); err != nil {
+		return "", fmt.Errorf("ask SQLite for its version: %w", err)
+	}
+	return version, nil
 }

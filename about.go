@@ -1,0 +1,46 @@
+package main
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"os"
+	"strings"
+
+	"breakwater/build"
+	"breakwater/db"
+)
+
+// metadata is the one source of the program's name and version.
+//
+//go:embed FyneApp.toml
+var metadata string
+
+func init() { build.Stamp(metadata) }
+
+// version prints which Breakwater this is, or the licences of all its parts.
+func version(ctx context.Context, o options) int {
+	if o.licences {
+		fmt.Print(build.Licences())
+		return 0
+	}
+	sqlite, err := db.SQLiteVersion(ctx)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "breakwater:", err)
+		return 1
+	}
+	fmt.Println(build.String())
+	fmt.Println(strings.Join(parts(sqlite), ", "))
+	return 0
+}
+
+// parts names the libraries that people ask for in a report.
+func parts(sqlite string) []string {
+	list := []string{"SQLite " + sqlite}
+	if fyne := build.Module("fyne.io/fyne/v2"); fyne != "" {
+		list = append([]string{"Fyne " + strings.TrimPrefix(fyne, "v")}, list...)
+	} else {
+		list = append(list, "without windows")
+	}
+	return list
+}

@@ -1,0 +1,53 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+
+	"breakwater/build"
+)
+
+// undos are taken in this order.
+var undos = []undo{
+	{"remove what the window toolkit keeps", func(context.Context, string) ([]string, error) { return removeToolkitFiles() }},
+}
+
+// removeToolkitFiles deletes the folders that Fyne makes for every program that
+// shows a window.
+func removeToolkitFiles() (done []string, failed error) {
+	app, err := build.ReadApp(metadata)
+	if err != nil {
+		return nil, err
+	}
+	for _, root := range toolkitRoots() {
+		dir := filepath.Join(root, "fyne", app.ID)
+		if _, err := os.Stat(dir); err != nil {
+			continue
+		}
+		if err := os.RemoveAll(dir); err != nil {
+			failed = errors.Join(failed, err)
+			continue
+		}
+		done = append(done, "Removed: "+dir)
+		_ = os.Remove(filepath.Dir(dir)) // other programs of the toolkit may keep theirs there
+	}
+	return done, failed
+}
+
+// toolkitRoots are the folders that hold Fyne's.
+func toolkitRoots() []string {
+	var roots []string
+	if dir, err := os.UserConfigDir(); err == nil {
+		if runtime.GOOS == "darwin" {
+			dir = filepath.Join(filepath.Dir(dir), "Preferences")
+		}
+		roots = append(roots, dir)
+	}
+	if dir, err := os.UserCacheDir(); err == nil {
+		roots = append(roots, dir)
+	}
+	return roots
+}
