@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"debug/elf"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -37,7 +38,7 @@ func depends(program []byte) (string, error) {
 		return "", fmt.Errorf("libraries of the program: %w", err)
 	}
 	symbols, err := f.ImportedSymbols()
-	if err != nil {
+	if err != nil && !errors.Is(err, elf.ErrNoSymbols) { // a static program has none
 		return "", fmt.Errorf("functions of the program: %w", err)
 	}
 	out := slices.Clone(loaded)
