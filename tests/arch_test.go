@@ -128,7 +128,8 @@ var rules = []rule{
 		"the windows live in a child process and see the product over the management API only",
 	},
 	{"assets/...", nil, []string{"net/http/..."}, "bytes, nothing else"},
-	{"build/...", nil, []string{"net/http/..."}, "facts, nothing else"},
+	{"build", nil, []string{"net/http/..."}, "facts, nothing else"},
+	{"build/packager", []string{"build"}, []string{"net/http/..."}, "packages are made with the standard library, on every system"},
 	{
 		"tests/...",
 		[]string{
