@@ -103,6 +103,7 @@ func (s *Service) EditAllSettings(ctx context.Context, p AllSettingsPatch) (AllS
 	s.settings.Store(&own)
 	s.cfg.Store.SetActivityLimit(own.ActivityLimit)
 	s.comboSettings.Store(&combos)
+	s.replan()
 	s.usePolicy(&judge)
 	return s.allSettings(), nil
 }

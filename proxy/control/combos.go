@@ -67,6 +67,7 @@ func (s *Service) loadCombos(ctx context.Context) error {
 // useCombos puts combos in force.
 func (s *Service) useCombos(records []ComboRecord) {
 	s.combos.Store(newComboIndex(records))
+	s.replan()
 	s.markState()
 }
 
@@ -101,8 +102,10 @@ func (s *Service) isModel(name string) bool {
 // comboBriefs lists the combos as the snapshot shows them.
 func (s *Service) comboBriefs() []ComboBrief {
 	out := []ComboBrief{}
-	for _, r := range s.combos.Load().records {
-		out = append(out, ComboBrief{ID: r.ID, Name: r.Name, Strategy: string(r.Strategy), Active: r.Enabled(), Targets: len(r.Steps)})
+	records, p := s.combos.Load().records, s.Planner()
+	for i := range records {
+		r := &records[i]
+		out = append(out, ComboBrief{ID: r.ID, Name: r.Name, Strategy: string(r.Strategy), Active: r.Enabled(), Targets: p.Size(&r.Combo)})
 	}
 	return out
 }

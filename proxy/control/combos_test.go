@@ -41,3 +41,16 @@ func (m *memory) SaveLastGood(g LastGood) {
 		delete(m.goods, g.ComboID)
 	}
 }
+
+func (m *memory) Notices() []Notice { return nil }
+
+func (m *memory) SavePriorities(context.Context, map[string]int) error { return nil }
+
+func (m *memory) SaveSettings(ctx context.Context, values map[string][]byte) error {
+	for key, value := range values {
+		if err := m.SaveSetting(ctx, key, value); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -8,7 +8,9 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 
+	"breakwater/proxy/catalog"
 	"breakwater/resilience/combo"
 )
 
@@ -250,5 +252,40 @@ func (s *Service) comboGlobals() combo.Globals {
 		Defaults: c.ComboDefaults, Providers: c.ProviderOverrides,
 		ComboStickyRoundRobin: limit(c.ComboStickyRoundRobinLimit), StickyRoundRobin: limit(c.StickyRoundRobinLimit),
 		StickyWeighted: limit(c.StickyWeightedLimit), DisableSessionStickiness: c.DisableSessionStickiness, CompatFailOpen: c.CompatFilterFailOpen,
+	}
+}
+
+// factTable returns the facts of models: the catalogue's, and over them the
+// user's own.
+func (s *Service) factTable() *combo.Table {
+	own := map[string]combo.Facts{}
+	for model, f := range s.comboSettings.Load().ModelFacts {
+		own[model] = f.facts()
+	}
+	return combo.NewTable(own, catalogFacts())
+}
+
+// catalogFacts are the facts of the catalogue's models by "provider/model".
+var catalogFacts = sync.OnceValue(func() map[string]combo.Facts {
+	out := map[string]combo.Facts{}
+	for _, p := range catalog.All() {
+		for _, m := range catalog.Models(p.ID) {
+			out[p.ID+"/"+m.Name] = factsOf(m)
+		}
+	}
+	return out
+})
+
+func factsOf(m catalog.Model) combo.Facts {
+	known := func(yes bool) combo.Known {
+		if yes {
+			return combo.Yes
+		}
+		return combo.No
+	}
+	return combo.Facts{
+		Price:   combo.Price{Known: m.Priced, Input: m.Input, Output: m.Output, HasOutput: m.Priced},
+		Context: m.Context, MaxOutput: m.MaxOutput,
+		Tools: known(m.Tools), Vision: known(m.Vision), Schema: known(m.Schema), Reasoning: m.Reasoning,
 	}
 }

@@ -8,5 +8,5 @@ func (s *Service) Gates() *admission.Gates { return s.gates }
 // Caps returns the limits of the composite gate for a connection, as they are
 // set now.
 func (s *Service) Caps(r *Route) admission.Caps {
-	return admission.CapsFor(s.InForce(), r.Provider.ID, 0, admission.Overrides{})
+	return admission.CapsFor(s.InForce(), r.Provider.ID, r.Record.MaxConcurrent, r.Record.RateLimitOverrides)
 }

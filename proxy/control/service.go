@@ -75,6 +75,7 @@ type Service struct {
 	keys          atomic.Pointer[[]KeyRecord]
 	combos        atomic.Pointer[comboIndex]
 	comboSettings atomic.Pointer[ComboSettings]
+	plans         atomic.Pointer[planning]
 	memory        combo.State  // what the strategies remember between requests
 	egress        []string     // providers whose quota belongs to the outgoing address
 	revision      int64        // of the settings; guarded by edit
@@ -215,6 +216,7 @@ func (s *Service) setRoutes(routes []*Route) {
 	s.byID.Store(&byID)
 	s.routes.Store(&routes)
 	s.configureQueues()
+	s.replan()
 	s.markState()
 }
 

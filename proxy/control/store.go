@@ -26,6 +26,8 @@ type ConnectionRecord struct {
 	AutoLimitReset  bool
 	// RateLimitProtection is the user's wish to have the requests queued.
 	RateLimitProtection bool
+	// Limits are the connection's own bounds and where it belongs.
+	Limits
 
 	CreatedAt  time.Time
 	UpdatedAt  time.Time

@@ -80,7 +80,7 @@ func ParseAuto(model string) (AutoName, bool) {
 // Combo returns the combo behind the name: everything the given providers
 // offer.
 func (n AutoName) Combo(providers []string) Combo {
-	c := Combo{ID: n.Name, Name: n.Name, Strategy: Auto}
+	c := Combo{ID: n.Name, Name: n.Name, Strategy: Auto, auto: &n}
 	for _, p := range providers {
 		c.Steps = append(c.Steps, Step{Kind: KindWildcard, Provider: p, Model: p + "/*"})
 	}

@@ -39,6 +39,8 @@ type Combo struct {
 	ToolFilter       string         `json:"tool_filter_regex,omitempty"`
 	CacheProtection  bool           `json:"context_cache_protection,omitempty"` // pins the model without a session id too
 	ContextLength    int64          `json:"context_length,omitempty"`
+
+	auto *AutoName // of a combo that stands for an auto name
 }
 
 // Step is one entry of a combo (sheet §1.2).

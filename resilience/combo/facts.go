@@ -61,33 +61,49 @@ type factRow struct {
 	reasoning     bool
 }
 
-// Table holds the facts of models, the user's own before the built-in ones.
+// Table holds the facts of models: the user's own before those of the
+// providers' lists before the built-in ones.
 type Table struct {
-	own map[string]Facts
+	own, lists map[string]Facts
 }
 
 // NewTable returns the table with the user's own facts, keyed by "provider/model"
-// or by the bare model name.
-func NewTable(own map[string]Facts) *Table {
-	t := &Table{own: make(map[string]Facts, len(own))}
+// or by the bare model name, and those of lists, which may be nil and is keyed
+// by "provider/model" in lower case.
+func NewTable(own, lists map[string]Facts) *Table {
+	t := &Table{own: make(map[string]Facts, len(own)), lists: lists}
 	for k, f := range own {
 		t.own[strings.ToLower(k)] = f.complete()
 	}
 	return t
 }
 
-// Of returns the facts of a model, given as "provider/model". An own entry
+// Of returns the facts of a model, given as "provider/model". A stronger entry
 // replaces only what it states.
 func (t *Table) Of(model string) Facts {
 	full := strings.ToLower(model)
-	name := bare(full)
-	f := builtin(name)
-	for _, key := range []string{name, full} { // the more exact one wins
+	f := builtin(bare(full))
+	if o, ok := t.lists[full]; ok {
+		f = f.with(o)
+	}
+	return t.Over(f, full).complete()
+}
+
+// Over returns facts with what the user says of a model put over them.
+func (t *Table) Over(f Facts, model string) Facts {
+	full := strings.ToLower(model)
+	for _, key := range []string{bare(full), full} { // the more exact one wins
 		if o, ok := t.own[key]; ok {
 			f = f.with(o)
 		}
 	}
 	return f.complete()
+}
+
+// Priced reports whether the user says what a model costs.
+func (t *Table) Priced(model string) bool {
+	full := strings.ToLower(model)
+	return t.own[full].Price.Known || t.own[bare(full)].Price.Known
 }
 
 func builtin(name string) Facts {

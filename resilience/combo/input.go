@@ -25,6 +25,7 @@ type Target struct {
 	Protected  bool // left only when every failure seen on it was quota
 	Combo      string
 	Group      int // the top-level step it belongs to
+	Data       any // the caller's own, see Planner.Fixed
 	Live       Live
 }
 

@@ -1,6 +1,7 @@
 package combo
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"sync"
@@ -14,8 +15,13 @@ type Planner struct {
 	State State
 	Rand  Rand
 	// Look writes what is known of a target at the moment into it; nil: nothing
-	// is. into is empty when it is called.
+	// is. into holds what Fixed wrote and what the combo counted.
 	Look func(t *Target, into *Live)
+	// Fixed writes into a resolved target what stays the same until combos,
+	// connections or settings change, its Data included; nil: nothing does.
+	Fixed func(t *Target)
+	// Kept spares resolving a combo again and again; nil keeps nothing.
+	Kept *Kept
 	// Health is asked about the connection a session is bound to; nil: nothing
 	// is known of it.
 	Health Health
@@ -24,7 +30,9 @@ type Planner struct {
 // Request is one request for a combo.
 type Request struct {
 	Needs
-	Now     time.Time
+	Now time.Time
+	// Allowed are the connections the caller's API key may use, empty for all.
+	Allowed []string
 	Session string // SessionKey, empty: none
 	// CacheKey is what CacheKey returned; CacheAffinity lets it move targets in
 	// strategies other than cache-optimized as well.
@@ -63,35 +71,49 @@ type Plan struct {
 // Plan runs the steps of sheet §1.6 in their order. The refusal is the answer
 // when there is nothing to try.
 func (p *Planner) Plan(c *Combo, q *Request) (*Plan, *Refusal) {
-	cfg := Cascade(p.Globals, c.firstProvider(), c.Config)
-	e, ok := Lookup(string(c.Strategy))
-	if !ok {
-		e, _ = Lookup(string(Priority))
-	}
-	if q.depth > 0 {
-		cfg.MaxComboDepth = q.depth
-	}
-	targets := p.byTags(p.Resolve(c, &cfg, q.path), &q.Needs) // steps 1 to 4
+	ready := p.prepare(c, q)
+	e, cfg := ready.entry, &ready.cfg
+	targets := p.scope(q).byTags(ready.fresh(), &q.Needs) // steps 1 to 4
 	if len(targets) == 0 {
 		return nil, noTargets("The combo " + c.Name + " has no target that could be used.")
 	}
-	if p.Look != nil {
-		for _, t := range targets {
-			p.Look(t, &t.Live)
-		}
-	}
-	if q.Auto != nil {
-		targets = q.Auto.Filter(targets)
+	p.look(c, q, ready, targets)
+	if name := cmp.Or(q.Auto, c.auto); name != nil {
+		targets = name.Filter(targets)
 	}
 	if r := overflows(targets, &q.Needs); r != nil { // step 5
 		return nil, r
 	}
-	plan := &Plan{Combo: c, Config: &cfg, Entry: e, state: p.State, session: q.Session, path: append(slices.Clone(q.path), c.Name)}
+	plan := &Plan{Combo: c, Config: cfg, Entry: e, state: p.State, session: q.Session, path: append(slices.Clone(q.path), c.Name)}
 	if r := p.order(plan, q, targets); r != nil {
 		plan.Abandon(q.Now)
 		return nil, r
 	}
 	return plan, nil
+}
+
+// look writes into the targets what is known of them at the moment.
+func (p *Planner) look(c *Combo, q *Request, ready *prepared, targets []*Target) {
+	counts := ready.entry.Counts || ready.cfg.PredictiveTTFTMs > 0
+	bound := ""
+	if ready.entry.Name == Auto && q.Session != "" {
+		bound = Bound(p.State, q.Now, q.Session)
+	}
+	for _, t := range targets {
+		if counts {
+			t.Live.Usage = UsageOf(p.State, q.Now, c.Name, t.Key)
+		}
+		switch {
+		case bound == "" || t.Connection == "":
+		case bound == t.Connection:
+			t.Live.Session = SameAccount
+		default:
+			t.Live.Session = OtherAccount
+		}
+		if p.Look != nil {
+			p.Look(t, &t.Live)
+		}
+	}
 }
 
 // order is steps 6 to 14.

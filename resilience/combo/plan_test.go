@@ -180,7 +180,7 @@ func TestPlan(t *testing.T) {
 	})
 	t.Run("combos that choose by the task", func(t *testing.T) {
 		p := planner(place{})
-		table := NewTable(nil)
+		table := NewTable(nil, nil)
 		p.Look = look(func(x *Target) Live { return Live{Facts: table.Of(x.Model)} })
 		for name, want := range map[string]string{"my tasks": "openai/o3 openai/gpt-3.5-turbo", "other": "openai/gpt-3.5-turbo openai/o3"} {
 			c := mk(name, Priority, "openai/gpt-3.5-turbo", "openai/o3")
@@ -198,7 +198,7 @@ func TestPlan(t *testing.T) {
 			accounts: map[string][]Account{"openai": {{ID: "c1", Active: true}}},
 		}
 		p := planner(w)
-		table := NewTable(nil)
+		table := NewTable(nil, nil)
 		p.Look = look(func(x *Target) Live { return Live{Facts: table.Of(x.Model)} })
 		c := n.Combo([]string{"openai"})
 		plan, r := p.Plan(&c, &Request{Now: t0, Auto: &n})

@@ -390,7 +390,7 @@ func TestFacts(t *testing.T) {
 		"homemade":      {Price: price(0, 0), Vision: Yes, Reasoning: true, MaxOutput: 9},
 		"glm/homemade":  {Tier: PremiumTier, Tools: No},
 		"claude-opus-x": {Schema: No},
-	})
+	}, map[string]Facts{"glm/homemade": {Price: price(7, 8), Tools: Yes}, "glm/listed": {Price: price(1, 2), Context: 77}})
 	for _, c := range []struct {
 		model string
 		in    float64

@@ -81,7 +81,7 @@ func (f *finishes) Pop() any {
 func newSim(t *testing.T) *sim {
 	s := &sim{t: t, now: t0, byID: map[string]*account{}, suppliers: map[string]*supplier{}}
 	rng := rand.New(rand.NewPCG(2030, 1))
-	table := NewTable(nil)
+	table := NewTable(nil, nil)
 	for i, p := range []struct{ id, model string }{{"anthropic", "claude-sonnet-4-5"}, {"openai", "gpt-5"}, {"glm", "glm-4.6"}, {"kimi", "kimi-k2"}} {
 		sup := &supplier{}
 		for range 3 { // outages of 10 to 40 minutes

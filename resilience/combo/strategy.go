@@ -57,6 +57,7 @@ type Traits struct {
 	SameModel  bool // affinity moves targets of the first one's model only
 	NoSession  bool // session stickiness leaves the order alone
 	OwnCutoff  bool // filters by quota itself: no cutoff gate in the loop
+	Counts     bool // looks at what the combo has counted of its targets
 }
 
 // table is every strategy. A new one is a file with its Order function, and one
@@ -67,16 +68,16 @@ var table = []Entry{
 	{Name: RoundRobin, Order: roundRobin, Done: roundRobinDone, Traits: Traits{Nests: true}},
 	{Name: ContextRelay, Order: declared, Done: relayDone},
 	{Name: FillFirst, Order: declared, Traits: Traits{Nests: true, KeepsFirst: true, SameModel: true}},
-	{Name: P2C, Order: powerOfTwo},
+	{Name: P2C, Order: powerOfTwo, Traits: Traits{Counts: true}},
 	{Name: Random, Order: random, Traits: Traits{Nests: true}},
-	{Name: LeastUsed, Aliases: []string{"usage"}, Order: leastUsed},
+	{Name: LeastUsed, Aliases: []string{"usage"}, Order: leastUsed, Traits: Traits{Counts: true}},
 	{Name: CostOptimized, Order: costOptimized},
 	{Name: ResetAware, Order: resetAware, Traits: Traits{Expand: true}},
 	{Name: ResetWindow, Aliases: []string{"weekly-reset", "reset-window-order"}, Order: resetWindow, Traits: Traits{Expand: true}},
 	{Name: Headroom, Order: headroom, Traits: Traits{Expand: true}},
 	{Name: QuotaWeighted, Order: quotaWeighted, Done: quotaWeightedDone, Traits: Traits{Expand: true, KeepsFirst: true}},
 	{Name: StrictRandom, Order: strictRandom, Traits: Traits{Nests: true}},
-	{Name: Auto, Order: auto, Done: autoDone, Traits: Traits{Expand: true, KeepsFirst: true, OwnCutoff: true}},
+	{Name: Auto, Order: auto, Done: autoDone, Traits: Traits{Expand: true, KeepsFirst: true, OwnCutoff: true, Counts: true}},
 	{Name: LKGP, Order: lastKnownGood, Done: lastKnownGoodDone, Traits: Traits{KeepsFirst: true}},
 	{Name: ContextOptimized, Aliases: []string{"context"}, Order: contextOptimized},
 	{Name: CacheOptimized, Order: cacheOptimized, Traits: Traits{NoSession: true}},

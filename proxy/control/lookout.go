@@ -1,0 +1,184 @@
+package control
+
+import (
+	"time"
+
+	"breakwater/resilience"
+	"breakwater/resilience/breaker"
+	"breakwater/resilience/combo"
+	"breakwater/resilience/quota"
+)
+
+// look writes what is known of a target at this moment. A target that may go
+// to several connections shows the first that can be used, else the one that
+// is back first.
+func (p *planning) look(t *combo.Target, into *combo.Live) {
+	at, ok := t.Data.(*comboPlace)
+	if !ok || len(at.routes) == 0 {
+		into.Hold = combo.Unavailable
+		return
+	}
+	now, best := p.s.Now(), seen{}
+	for i, r := range at.routes {
+		x := p.s.see(now, r, at.model)
+		if i == 0 || x.better(&best) {
+			best = x
+		}
+		if best.free() {
+			break
+		}
+	}
+	into.Hold, into.Until, into.Breaker, into.Cutoff = best.hold, best.until, best.breaker, best.verdict.Block
+	into.Account.SoftQuota = best.verdict.Warn
+	into.Account.BadStatus = best.hold == combo.NotHeld && best.level > 0
+	into.InFlight = int(best.route.Use.InFlight.Load())
+	if best.known != nil {
+		fillQuota(&into.Quota, best.known, at.model)
+		into.Account.ResetAt = into.Quota.Monthly.Reset
+	}
+}
+
+// seen is what is known of one connection for one model.
+type seen struct {
+	route   *Route
+	hold    combo.Hold
+	until   time.Time
+	breaker combo.Breaker
+	level   int
+	known   *quota.Snapshot
+	verdict quota.Verdict
+}
+
+func (s *Service) see(now time.Time, r *Route, model string) seen {
+	sight := s.engine.Look(now, resilience.Candidate{Conn: r.Conn, Model: model})
+	x := seen{
+		route: r, hold: holdOf(sight.Reason), until: sight.Until, breaker: breakerOf(sight.Breaker), level: sight.Level,
+		known: s.quota.Get(r.Record.ID),
+	}
+	if x.known != nil {
+		x.verdict = quota.Preflight(now, &s.InForce().QuotaPreflight, r.QuotaAccount(), model, x.known)
+	}
+	return x
+}
+
+// free reports that the connection can be used without a second thought.
+func (x *seen) free() bool { return x.hold == combo.NotHeld && !x.verdict.Block }
+
+// better reports whether x is to be shown in place of o.
+func (x *seen) better(o *seen) bool {
+	switch {
+	case x.free() != o.free():
+		return x.free()
+	case (x.hold == combo.NotHeld) != (o.hold == combo.NotHeld):
+		return x.hold == combo.NotHeld
+	case x.hold.Temporary() != o.hold.Temporary():
+		return x.hold.Temporary()
+	default:
+		return !x.until.IsZero() && x.until.Before(o.until)
+	}
+}
+
+// QuotaAccount is what the quota preflight must know of the connection. With a
+// Claude switch on, a used up session window keeps nobody away: the refusal
+// itself is needed.
+func (r *Route) QuotaAccount() quota.Account {
+	return quota.Account{
+		Provider: r.Provider.ID, Thresholds: r.Record.QuotaWindowThresholds,
+		IgnoreSession: r.Record.LowPriorityMode || r.Record.AutoLimitReset,
+	}
+}
+
+// holdOf is the engine's reason in the words of combos (sheet §2.2). Only the
+// first four end by a timer; a terminal state is no pause.
+func holdOf(reason resilience.Skip) combo.Hold {
+	switch reason {
+	case "":
+		return combo.NotHeld
+	case resilience.SkipBreakerOpen, resilience.SkipProbing:
+		return combo.CircuitOpen
+	case resilience.SkipProviderCooldown:
+		return combo.ProviderCooldown
+	case resilience.SkipCooling:
+		return combo.ConnectionCooldown
+	case resilience.SkipModelLocked:
+		return combo.ModelLockout
+	case resilience.SkipOff, resilience.SkipTried, resilience.SkipBanned, resilience.SkipExpired, resilience.SkipCreditsExhausted:
+	}
+	return combo.Unavailable
+}
+
+func breakerOf(s breaker.State) combo.Breaker {
+	switch s {
+	case breaker.Degraded:
+		return combo.Degraded
+	case breaker.HalfOpen:
+		return combo.HalfOpen
+	case breaker.Open:
+		return combo.Open
+	case breaker.Closed:
+	}
+	return combo.Closed
+}
+
+// fillQuota writes a snapshot in the form in which strategies weigh it. The
+// window of the model itself counts as the weekly one when it is fuller.
+func fillQuota(into *combo.Quota, known *quota.Snapshot, model string) {
+	*into = combo.Quota{Known: true, At: known.At, LimitReached: known.LimitReached}
+	for i := range known.Windows {
+		w := &known.Windows[i]
+		to := &into.Weekly
+		switch {
+		case !w.Applies(model):
+			continue
+		case w.Kind == quota.Session:
+			to = &into.Session
+		case w.Kind == quota.Monthly:
+			to = &into.Monthly
+		}
+		used := min(1, w.Used)
+		if w.Rejected {
+			used = 1
+		}
+		if !to.Known || used > to.Used {
+			*to = combo.Window{Known: true, Used: used, Reset: w.ResetAt}
+		}
+	}
+	if known.Overall != nil {
+		left := 1 - *known.Overall
+		into.Overall = &left
+	}
+}
+
+// comboHealth tells stickiness how the connection of a session is.
+type comboHealth struct{ s *Service }
+
+// Load implements combo.Health. What is not known is not used.
+func (h comboHealth) Load(connection string) (session, week float64, err error) {
+	known := h.s.quota.Get(connection)
+	if known == nil {
+		return 0, 0, nil
+	}
+	now := h.s.Now()
+	share := func(k quota.Kind) float64 {
+		w, ok := known.Window(k)
+		if left, told := w.Remaining(now); ok && told {
+			return 1 - left/100
+		}
+		return 0
+	}
+	return share(quota.Session), share(quota.Weekly), nil
+}
+
+// Condition implements combo.Health.
+func (h comboHealth) Condition(connection string) (combo.Condition, error) {
+	r, ok := h.s.Route(connection)
+	if !ok {
+		return combo.Condition{Terminal: true}, nil
+	}
+	x := h.s.see(h.s.Now(), r, "")
+	c := combo.Condition{Terminal: x.hold == combo.Unavailable, Exhausted: x.verdict.Block}
+	if x.hold.Temporary() {
+		c.LimitedUntil = x.until
+	}
+	return c, nil
+}

@@ -1,0 +1,77 @@
+package combo
+
+import "sync"
+
+// Kept holds what a planner worked out of its combos, by their address. It
+// belongs to one World and one set of Globals: whoever changes either begins a
+// new one. The zero value is empty.
+type Kept struct {
+	combos sync.Map // of *Combo to *prepared
+}
+
+// prepared is a combo with its configuration cascaded and its targets resolved.
+// It is shared by requests and never changed.
+type prepared struct {
+	entry   *Entry
+	cfg     Config
+	targets []Target
+}
+
+// fresh returns the targets for one request, which may write into them.
+func (r *prepared) fresh() []*Target {
+	block := make([]Target, len(r.targets))
+	copy(block, r.targets)
+	out := make([]*Target, len(block))
+	for i := range block {
+		out[i] = &block[i]
+	}
+	return out
+}
+
+// prepare resolves a combo, or returns what was kept of it. Nested combos and
+// callers who may not use every connection have targets of their own.
+func (p *Planner) prepare(c *Combo, q *Request) *prepared {
+	keep := p.Kept != nil && len(q.path) == 0 && q.depth == 0 && len(q.Allowed) == 0 && len(p.Allowed) == 0
+	if keep {
+		if v, ok := p.Kept.combos.Load(c); ok {
+			return v.(*prepared) //nolint:forcetypeassert,nolintlint // the map holds nothing else
+		}
+	}
+	r := p.resolved(c, q)
+	if keep {
+		p.Kept.combos.Store(c, r)
+	}
+	return r
+}
+
+func (p *Planner) resolved(c *Combo, q *Request) *prepared {
+	r := &prepared{cfg: Cascade(p.Globals, c.firstProvider(), c.Config)}
+	if r.entry, _ = Lookup(string(c.Strategy)); r.entry == nil {
+		r.entry, _ = Lookup(string(Priority))
+	}
+	if q.depth > 0 {
+		r.cfg.MaxComboDepth = q.depth
+	}
+	list := p.scope(q).Resolve(c, &r.cfg, q.path)
+	r.targets = make([]Target, len(list))
+	for i, t := range list {
+		r.targets[i] = *t
+		if p.Fixed != nil {
+			p.Fixed(&r.targets[i])
+		}
+	}
+	return r
+}
+
+// scope returns the resolver with the connections that the request may use.
+func (p *Planner) scope(q *Request) *Resolver {
+	if len(q.Allowed) == 0 {
+		return &p.Resolver
+	}
+	res := p.Resolver
+	res.Allowed = q.Allowed
+	return &res
+}
+
+// Size returns how many targets a combo has at present.
+func (p *Planner) Size(c *Combo) int { return len(p.prepare(c, &Request{}).targets) }
