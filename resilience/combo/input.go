@@ -27,6 +27,8 @@ type Target struct {
 	Group      int // the top-level step it belongs to
 	Data       any // the caller's own, see Planner.Fixed
 	Live       Live
+
+	tally string // under which the combo counts it
 }
 
 // ModelID returns the model's name without the provider.

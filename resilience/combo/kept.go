@@ -56,6 +56,7 @@ func (p *Planner) resolved(c *Combo, q *Request) *prepared {
 	r.targets = make([]Target, len(list))
 	for i, t := range list {
 		r.targets[i] = *t
+		r.targets[i].tally = c.Name + "\x00" + t.Key
 		if p.Fixed != nil {
 			p.Fixed(&r.targets[i])
 		}

@@ -33,7 +33,13 @@ type tally struct {
 	ring                [64]time.Duration // the last latencies
 	n                   int
 	at                  [64]time.Time
+	// sum is what the latencies come to, as of sumAt; a further one takes it back.
+	sum   Usage
+	sumAt time.Time
 }
+
+// sumAge is how long a sum holds, whose samples only grow older.
+const sumAge = time.Minute
 
 var tallies = slot[tally]{"usage", 5000}
 
@@ -56,6 +62,7 @@ func Count(st State, now time.Time, combo, key string, latency time.Duration, ok
 			i := t.n % len(t.ring)
 			t.ring[i], t.at[i] = latency, now
 			t.n++
+			t.sumAt = time.Time{}
 		}
 		return true
 	})
@@ -63,26 +70,32 @@ func Count(st State, now time.Time, combo, key string, latency time.Duration, ok
 
 // UsageOf returns what was counted of a target of a combo.
 func UsageOf(st State, now time.Time, combo, key string) Usage {
-	var u Usage
-	tallies.do(st, combo+"\x00"+key, func(t *tally) bool {
-		if t.requests == 0 {
-			return false
+	return usageOf(st, now, combo+"\x00"+key)
+}
+
+func usageOf(st State, now time.Time, key string) (u Usage) {
+	tallies.peek(st, key, func(t *tally) {
+		if age := now.Sub(t.sumAt); age < 0 || age >= sumAge {
+			t.sum, t.sumAt = t.summed(now), now
 		}
+		u = t.sum
 		u.Requests, u.Successes = t.requests, t.successes
-		var fresh [64]time.Duration
-		n := 0
-		for i := range min(t.n, len(t.ring)) {
-			if now.Sub(t.at[i]) <= usageAge {
-				fresh[n] = t.ring[i]
-				n++
-			}
-		}
-		u.Samples, u.Telemetry = n, n >= minTelemetry
-		if n > 0 {
-			u.Latency, u.P95, u.StdDev = spread(fresh[:n])
-		}
-		return true
 	})
+	return u
+}
+
+// summed is what the latencies of the last day come to.
+func (t *tally) summed(now time.Time) (u Usage) {
+	fresh := make([]time.Duration, 0, len(t.ring))
+	for i := range min(t.n, len(t.ring)) {
+		if now.Sub(t.at[i]) <= usageAge {
+			fresh = append(fresh, t.ring[i])
+		}
+	}
+	u.Samples, u.Telemetry = len(fresh), len(fresh) >= minTelemetry
+	if len(fresh) > 0 {
+		u.Latency, u.P95, u.StdDev = spread(fresh)
+	}
 	return u
 }
 

@@ -77,7 +77,7 @@ func (p *Planner) Plan(c *Combo, q *Request) (*Plan, *Refusal) {
 	if len(targets) == 0 {
 		return nil, noTargets("The combo " + c.Name + " has no target that could be used.")
 	}
-	p.look(c, q, ready, targets)
+	p.look(q, ready, targets)
 	if name := cmp.Or(q.Auto, c.auto); name != nil {
 		targets = name.Filter(targets)
 	}
@@ -93,7 +93,7 @@ func (p *Planner) Plan(c *Combo, q *Request) (*Plan, *Refusal) {
 }
 
 // look writes into the targets what is known of them at the moment.
-func (p *Planner) look(c *Combo, q *Request, ready *prepared, targets []*Target) {
+func (p *Planner) look(q *Request, ready *prepared, targets []*Target) {
 	counts := ready.entry.Counts || ready.cfg.PredictiveTTFTMs > 0
 	bound := ""
 	if ready.entry.Name == Auto && q.Session != "" {
@@ -101,7 +101,7 @@ func (p *Planner) look(c *Combo, q *Request, ready *prepared, targets []*Target)
 	}
 	for _, t := range targets {
 		if counts {
-			t.Live.Usage = UsageOf(p.State, q.Now, c.Name, t.Key)
+			t.Live.Usage = usageOf(p.State, q.Now, t.tally)
 		}
 		switch {
 		case bound == "" || t.Connection == "":

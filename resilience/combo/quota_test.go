@@ -415,6 +415,7 @@ func TestFacts(t *testing.T) {
 		{"groq/llama-3.1-8b-instant", .05, 131_072, CheapTier},
 		{"ollama/homemade", 0, 0, FreeTier},
 		{"glm/homemade", 0, 0, PremiumTier},
+		{"GLM/Listed", 1, 77, PremiumTier},
 		{"x/nobody-knows", 0, 0, ""},
 		{"x/nobody-knows-free", 0, 0, FreeTier},
 	} {

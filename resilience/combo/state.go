@@ -51,6 +51,17 @@ func (s slot[T]) get(st State, key string) (out T, ok bool) {
 	return out, ok
 }
 
+// peek lends the value under key to f, if there is one.
+func (s slot[T]) peek(st State, key string, f func(v *T)) {
+	st.Update(Space(s), key, func(old any) any {
+		if v, is := old.(*T); is {
+			f(v)
+			return v
+		}
+		return nil
+	})
+}
+
 // drop forgets the value under key.
 func (s slot[T]) drop(st State, key string) {
 	st.Update(Space(s), key, func(any) any { return nil })

@@ -8,11 +8,11 @@ import (
 // Ledger holds the last known quota of every connection. It is memory only.
 type Ledger struct {
 	mu    sync.RWMutex
-	known map[string]Snapshot
+	known map[string]*Snapshot // each is replaced whole
 }
 
 // NewLedger returns an empty ledger.
-func NewLedger() *Ledger { return &Ledger{known: map[string]Snapshot{}} }
+func NewLedger() *Ledger { return &Ledger{known: map[string]*Snapshot{}} }
 
 // See takes in the headers of an answer.
 func (l *Ledger) See(connection string, h map[string][]string, now time.Time) {
@@ -25,7 +25,12 @@ func (l *Ledger) See(connection string, h map[string][]string, now time.Time) {
 func (l *Ledger) Put(connection string, s Snapshot) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.known[connection] = l.known[connection].Merge(s)
+	if old := l.known[connection]; old != nil {
+		s = old.Merge(s)
+	} else {
+		s = Snapshot{}.Merge(s)
+	}
+	l.known[connection] = &s
 }
 
 // Get returns what is known of a connection, nil for nothing. The snapshot is
@@ -33,11 +38,7 @@ func (l *Ledger) Put(connection string, s Snapshot) {
 func (l *Ledger) Get(connection string) *Snapshot {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
-	s, ok := l.known[connection]
-	if !ok {
-		return nil
-	}
-	return &s
+	return l.known[connection]
 }
 
 // Forget drops what is known of a connection: it was removed, has another
