@@ -42,8 +42,6 @@ func (m *memory) SaveLastGood(g LastGood) {
 	}
 }
 
-func (m *memory) Notices() []Notice { return nil }
-
 func (m *memory) SavePriorities(context.Context, map[string]int) error { return nil }
 
 func (m *memory) SaveSettings(ctx context.Context, values map[string][]byte) error {
