@@ -28,6 +28,8 @@ type Knob struct {
 	Unit   string
 	Scale  int64 // stored per shown, 1000 for seconds kept as milliseconds
 	Lo, Hi int64 // bounds, as shown
+	// Least is the lower bound where that is a fraction.
+	Least float64
 }
 
 // KnobRow is one line of a card: a knob for each column.
@@ -215,14 +217,19 @@ func (k Knob) value(s string) (any, string) {
 		return codes, ""
 	}
 	f, err := strconv.ParseFloat(s, 64)
-	if err != nil || f < float64(k.Lo) || f > float64(k.Hi) {
+	if err != nil || f < k.lowest() || f > float64(k.Hi) {
 		return nil, k.Range()
 	}
 	return int64(math.Round(f * float64(max(k.Scale, 1)))), ""
 }
 
+func (k Knob) lowest() float64 { return max(float64(k.Lo), k.Least) }
+
 // Range returns the bounds in words.
 func (k Knob) Range() string {
+	if k.Least > 0 {
+		return Tf("More than 0, up to %d %s.", k.Hi, k.Unit)
+	}
 	if k.Unit != "" {
 		return Tf("From %d to %d %s.", k.Lo, k.Hi, k.Unit)
 	}

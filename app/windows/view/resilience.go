@@ -5,6 +5,13 @@ func seconds(path string, lo, hi int64) Knob {
 	return Knob{Path: path, Unit: T("s"), Scale: 1000, Lo: lo, Hi: hi}
 }
 
+// fine is a knob that is kept in milliseconds and cannot be nothing.
+func fine(path string, hi int64) Knob {
+	k := seconds(path, 0, hi)
+	k.Least = 0.001
+	return k
+}
+
 // count is a knob that is a plain number.
 func count(path string, lo, hi int64) Knob { return Knob{Path: path, Lo: lo, Hi: hi} }
 
@@ -22,7 +29,82 @@ const secondsPerDay = 86_400
 // ResilienceCards returns the cards of the resilience settings in their order
 // (settings sheet §6.2), with the bounds that a change may have.
 func ResilienceCards() []KnobCard {
-	return []KnobCard{cooldownCard(), breakerCard(), waitCard(), gateCard(), stallCard()}
+	return []KnobCard{
+		queueCard(), cooldownCard(), breakerCard(), waitCard(), comboWaitCard(), gateCard(), preflightCard(),
+		stallCard(), recoveryCard(), throughputCard(),
+	}
+}
+
+func queueCard() KnobCard {
+	const at = "requestQueue."
+	return KnobCard{
+		Key: "requestQueue", Title: T("Request queue"),
+		About: T("One connection. Requests above its limits wait for their turn instead of drawing a 429; what waits too long goes to the next connection."),
+		Rows: []KnobRow{
+			{Label: T("Queue every API key"), Note: T("Off, a connection is queued only where you ask for it."), Knobs: []Knob{onOff(at + "autoEnableApiKeyProviders")}},
+			{Label: T("Requests per minute"), Note: T("0 does not limit them."), Knobs: []Knob{count(at+"requestsPerMinute", 0, 1_000_000)}},
+			{Label: T("Time between requests"), Note: T("At least; 0 sends at once."), Knobs: []Knob{seconds(at+"minTimeBetweenRequestsMs", 0, 3600)}},
+			{Label: T("Requests at a time"), Note: T("For each connection; 0 does not limit them."), Knobs: []Knob{count(at+"concurrentRequests", 0, 10_000)}},
+			{Label: T("Requests at a time, in all"), Note: T("Over all connections; 0 does not limit them."), Knobs: []Knob{count(at+"globalConcurrentRequests", 0, 100_000)}},
+			{Label: T("Places in the queue"), Note: T("0 does not limit them."), Knobs: []Knob{count(at+"maxQueueDepth", 0, 100_000)}},
+			{Label: T("Longest wait for a turn"), Knobs: []Knob{fine(at+"maxWaitMs", secondsPerDay)}},
+			{Label: T("Longest answer"), Note: T("After it the turn is given back; the stream itself goes on."), Knobs: []Knob{fine(at+"executionMaxWaitMs", secondsPerDay)}},
+		},
+	}
+}
+
+func comboWaitCard() KnobCard {
+	const at = "comboCooldownWait."
+	return KnobCard{
+		Key: "comboCooldownWait", Title: T("Wait within a combo"),
+		About: T("One request to a combo. When all its targets are cooling and the first is back soon, it waits for that one. A combo may opt out."),
+		Rows: []KnobRow{
+			{Label: T("Wait"), Knobs: []Knob{onOff(at + "enabled")}},
+			{Label: T("Longest wait"), Note: T("0 switches the waiting off."), Knobs: []Knob{seconds(at+"maxWaitMs", 0, 300)}},
+			{Label: T("Waits per request"), Note: T("0 switches the waiting off."), Knobs: []Knob{count(at+"maxAttempts", 0, 10)}},
+			{Label: T("All waits together"), Knobs: []Knob{seconds(at+"budgetMs", 0, 300)}},
+		},
+	}
+}
+
+func preflightCard() KnobCard {
+	const at = "quotaPreflight."
+	return KnobCard{
+		Key: "quotaPreflight", Title: T("Quota cut-off"),
+		About: T("One connection with known quota windows. When little is left of one, the connection is passed over before it is refused, and is back when the window begins anew."),
+		Rows: []KnobRow{
+			{Label: T("Pass it over"), Knobs: []Knob{onOff(at + "enabled")}},
+			{Label: T("When less is left than"), Knobs: []Knob{{Path: at + "defaultThresholdPercent", Unit: "%", Hi: 99}}},
+			{Label: T("Warn from"), Note: T("Always above the cut-off."), Knobs: []Knob{{Path: at + "warnThresholdPercent", Unit: "%", Hi: 100}}},
+		},
+	}
+}
+
+func recoveryCard() KnobCard {
+	const at = "streamRecovery."
+	return KnobCard{
+		Key: "streamRecovery", Title: T("Broken streams"),
+		About: T("One answer. When a stream breaks, Breakwater asks again on its own. Off, your agent sees the break and asks again itself."),
+		Rows: []KnobRow{
+			{Label: T("Ask again before the first words"), Note: T("The answer is held back for up to 0.75 s to make that possible."), Knobs: []Knob{onOff(at + "enabled")}},
+			{Label: T("Go on in the middle"), Note: T("Another answer continues the broken one. It may repeat or contradict a few words."), Knobs: []Knob{onOff(at + "continueMidStream")}},
+		},
+	}
+}
+
+func throughputCard() KnobCard {
+	const at = "streamRecovery.throughputWatchdog."
+	return KnobCard{
+		Key: "throughputWatchdog", Title: T("Streams that trickle"),
+		About: T("One answer. A stream that sends less than this for too long is given up like one that has stopped."),
+		Rows: []KnobRow{
+			{Label: T("Give it up"), Knobs: []Knob{onOff(at + "enabled")}},
+			{Label: T("Not before"), Knobs: []Knob{seconds(at+"warmupMs", 0, 600)}},
+			{Label: T("Measured over"), Knobs: []Knob{seconds(at+"windowMs", 1, 600)}},
+			{Label: T("Least text per second"), Knobs: []Knob{{Path: at + "minUsefulBytesPerSecond", Unit: T("bytes"), Lo: 1, Hi: 1_000_000}}},
+			{Label: T("Least text in a window"), Knobs: []Knob{{Path: at + "minUsefulBytes", Unit: T("bytes"), Lo: 1, Hi: 1_000_000}}},
+		},
+	}
 }
 
 func cooldownCard() KnobCard {
