@@ -24,6 +24,8 @@ func (d *desk) do(ctx context.Context, a menu.Action) {
 		err = d.edit(ctx, a, control.ConnectionPatch{LowPriorityMode: &a.On})
 	case menu.SetAutoReset:
 		err = d.edit(ctx, a, control.ConnectionPatch{AutoLimitReset: &a.On})
+	case menu.SetCombo:
+		_, err = d.facade.EditCombo(ctx, a.Combo, control.ComboPatch{Active: &a.On})
 	case menu.ClearCooldown:
 		err = d.facade.ClearCooldown(ctx, a.Connection)
 	case menu.TestNow:

@@ -48,6 +48,7 @@ func newFake(state string, now time.Time) *fake {
 	}
 	f.snap.Connections, f.snap.Breakers = busyConnections(now), busyBreakers(now)
 	f.rows = busyRows(now)
+	f.comboState()
 	f.policy.env = object(`{"providerBreaker":{"apikey":{"resetTimeoutMs":45000}}}`)
 	f.policy.rules = []byte(`{"claude":[{"status":429,"match":"weekly limit","scope":"connection","reason":"quota_exhausted","cooldownMs":18000000},{"status":400,"match":"prompt is too long","scope":"model","reason":"model_capacity"}],"openai":[{"status":503,"scope":"provider","reason":"server_error","cooldownMs":1800000}]}`)
 	f.policy.defaults = []byte(`{"openrouter":{"cooldownMs":3600000,"scope":"connection"}}`)

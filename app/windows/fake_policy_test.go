@@ -14,6 +14,10 @@ import (
 const policyDefaults = `{
  "connectionCooldown":{"oauth":{"baseCooldownMs":5000,"useUpstreamRetryHints":false,"maxBackoffSteps":8},"apikey":{"baseCooldownMs":3000,"useUpstreamRetryHints":true,"maxBackoffSteps":5}},
  "providerBreaker":{"oauth":{"failureThreshold":8,"degradationThreshold":5,"resetTimeoutMs":60000},"apikey":{"failureThreshold":12,"degradationThreshold":7,"resetTimeoutMs":30000}},
+ "requestQueue":{"autoEnableApiKeyProviders":true,"maxWaitMs":30000,"executionMaxWaitMs":600000},
+ "comboCooldownWait":{"enabled":true,"maxWaitMs":90000,"maxAttempts":5,"budgetMs":300000},
+ "quotaPreflight":{"defaultThresholdPercent":2,"warnThresholdPercent":20},
+ "streamRecovery":{"throughputWatchdog":{"warmupMs":30000,"windowMs":30000,"minUsefulBytesPerSecond":4,"minUsefulBytes":1}},
  "waitForCooldown":{"enabled":true,"maxRetries":5,"maxRetryWaitSec":90},
  "streamStallCooldown":{"enabled":false},
  "providerCooldown":{"enabled":false,"minRetryCooldownMs":5000,"maxRetryCooldownMs":300000}}`

@@ -20,6 +20,7 @@ type fake struct {
 	rows           []control.Activity
 	settings       control.Settings
 	demo           control.Demo
+	combos         []control.Combo
 	policy         policyState
 	refuse         error // returned by the next change
 	result         control.TestResult

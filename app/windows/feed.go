@@ -149,7 +149,7 @@ func counting(u *ui, now time.Time) bool {
 		return false
 	}
 	switch u.current.key() {
-	case pageActivity, pageSettings:
+	case pageActivity, pageSettings, pageCombos:
 		return false
 	}
 	return view.Counting(u.snap, now)

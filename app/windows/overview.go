@@ -20,6 +20,7 @@ const (
 	pageOverview    = "overview"
 	pageConnections = "connections"
 	pageCooldowns   = "cooldowns"
+	pageCombos      = "combos"
 	pageActivity    = "activity"
 	pageSettings    = "settings"
 	pageDemo        = "demo"

@@ -185,7 +185,7 @@ func (u *ui) useLanguage(language string) {
 
 // build makes frame and pages, at first and after a change of language.
 func (u *ui) build(at string) {
-	u.pages = []page{newOverview(u), newConnections(u), newCooldowns(u), newActivity(u), newSettings(u)}
+	u.pages = []page{newOverview(u), newConnections(u), newCooldowns(u), newCombos(u), newActivity(u), newSettings(u)}
 	if u.snap.Demo {
 		u.pages = append(u.pages, newDemo(u))
 	}

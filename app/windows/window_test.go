@@ -43,10 +43,10 @@ func TestEveryPageRendersAtEverySize(t *testing.T) {
 }
 
 func TestDemoPageComesWithTheDemoOnly(t *testing.T) {
-	if n := len(newBench(t, "busy", "").pages); n != 5 {
+	if n := len(newBench(t, "busy", "").pages); n != 6 {
 		t.Error(n, "pages")
 	}
-	if n := len(newBench(t, "demo", "").pages); n != 6 {
+	if n := len(newBench(t, "demo", "").pages); n != 7 {
 		t.Error(n, "pages in the demo")
 	}
 }
@@ -286,7 +286,7 @@ func TestNoDisplayIsToldBeforeFyneStarts(t *testing.T) {
 func TestShortcutsSwitchPagesAndOpenTheDialog(t *testing.T) {
 	b := newBench(t, "busy", "")
 	press := func(k fyne.KeyName) { b.keyActions()[k]() }
-	press(fyne.Key4)
+	press(fyne.Key5)
 	if b.current.key() != pageActivity {
 		t.Error(b.current.key())
 	}

@@ -21,6 +21,7 @@ const (
 	SetAutoReset        // Connection, On: Claude's automatic limit reset
 	ClearCooldown       // Connection
 	TestNow             // Connection
+	SetCombo            // Combo, On: switch a combo on or off
 	SetPaused           // On
 	PauseFor            // For
 	CopyEndpoint        // Text
@@ -33,6 +34,7 @@ const (
 type Action struct {
 	Kind       Kind
 	Connection string
+	Combo      string
 	On         bool
 	For        time.Duration
 	Page       string
@@ -87,6 +89,9 @@ func Build(s control.Snapshot, now time.Time, loc *time.Location) []Item {
 		items = append(items, b.connections(s.Connections)...)
 		items = append(items, separator("below connections"))
 	}
+	if len(s.Combos) > 0 {
+		items = append(items, combos(s.Combos))
+	}
 	return append(items,
 		Item{Key: "open", Label: i18n.T("Open Breakwater"), Action: Action{Kind: OpenWindow}},
 		Item{
@@ -99,6 +104,20 @@ func Build(s control.Snapshot, now time.Time, loc *time.Location) []Item {
 		separator("above quit"),
 		Item{Key: "quit", Label: i18n.T("Quit"), Action: Action{Kind: QuitProgram}},
 	)
+}
+
+// combos switches the combos on and off; what does not fit is in the window.
+func combos(all []control.ComboBrief) Item {
+	item := Item{Key: "combos", Label: i18n.T("Combos")}
+	for _, c := range all[:min(len(all), groupSize)] {
+		item.Children = append(item.Children, Item{
+			Key: "combo/" + c.ID, Label: i18n.Ellipsis(i18n.Line(c.Name), nameWidth), Checkable: true, Checked: c.Active,
+			Action: Action{Kind: SetCombo, Combo: c.ID, On: !c.Active},
+		})
+	}
+	item.Children = append(item.Children, separator("combos/actions"),
+		Item{Key: "combos/details", Label: i18n.T("Open details"), Action: Action{Kind: OpenWindow, Page: "combos"}})
+	return item
 }
 
 // pause is the way into a pause or out of it. The menu's shape may change with

@@ -72,12 +72,14 @@ func text(items []Item) string {
 func action(a Action) string {
 	name := map[Kind]string{
 		SetActive: "active", SetLowPriority: "low priority", SetAutoReset: "auto reset", SetPaused: "paused",
-		ClearCooldown: "clear", TestNow: "test", PauseFor: "pause for",
+		SetCombo: "combo", ClearCooldown: "clear", TestNow: "test", PauseFor: "pause for",
 		CopyEndpoint: "copy", OpenWindow: "open", QuitProgram: "quit",
 	}[a.Kind]
 	switch a.Kind {
 	case SetActive, SetLowPriority, SetAutoReset:
 		return fmt.Sprintf("%s %s %t", a.Connection, name, a.On)
+	case SetCombo:
+		return fmt.Sprintf("%s %s %t", a.Combo, name, a.On)
 	case ClearCooldown, TestNow:
 		return a.Connection + " " + name
 	case PauseFor:
@@ -112,6 +114,7 @@ func everyState() control.Snapshot {
 		{Provider: "openai", ProviderName: "OpenAI", State: "DEGRADED"},
 		{Provider: "groq", ProviderName: "Groq", State: "CLOSED"},
 	}
+	s.Combos = []control.ComboBrief{{ID: "k1", Name: "coding", Active: true}, {ID: "k2", Name: "cheap"}}
 	s.Notices = []control.Notice{{Code: "keychain", Text: "no keychain"}}
 	return s
 }

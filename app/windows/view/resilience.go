@@ -30,7 +30,7 @@ const secondsPerDay = 86_400
 // (settings sheet §6.2), with the bounds that a change may have.
 func ResilienceCards() []KnobCard {
 	return []KnobCard{
-		queueCard(), cooldownCard(), breakerCard(), waitCard(), comboWaitCard(), gateCard(), preflightCard(),
+		cooldownCard(), breakerCard(), waitCard(), comboWaitCard(), queueCard(), gateCard(), preflightCard(),
 		stallCard(), recoveryCard(), throughputCard(),
 	}
 }
