@@ -105,6 +105,7 @@ func (s *Service) EditAllSettings(ctx context.Context, p AllSettingsPatch) (AllS
 	s.comboSettings.Store(&combos)
 	s.replan()
 	s.usePolicy(&judge)
+	s.Announce(EventSettings, Change{To: "settings", Revision: s.revision})
 	return s.allSettings(), nil
 }
 

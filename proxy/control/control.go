@@ -147,6 +147,7 @@ type Event struct {
 	Snapshot *Snapshot `json:"snapshot,omitempty"`
 	Activity *Activity `json:"activity,omitempty"`
 	Alert    *Alert    `json:"alert,omitempty"`
+	Change   *Change   `json:"change,omitempty"` // of the kinds in change.go
 	Page     string    `json:"page,omitempty"`
 }
 

@@ -98,7 +98,8 @@ func (s *Service) changeLease(ctx context.Context, op lease.Op) (lease.Outcome, 
 		s.leases.held.Store(&next)
 	}
 	s.leases.mu.Unlock()
-	if len(out.Write) > 0 {
+	for _, l := range out.Write {
+		s.tellLease(l)
 		s.markState()
 	}
 	return out, err
@@ -150,6 +151,18 @@ func (s *Service) reserved() map[string]bool {
 		}
 	}
 	return ids
+}
+
+// leasedUntil is when the lease on a connection ends, nil without one.
+func (s *Service) leasedUntil(id string) *time.Time {
+	held := s.leases.held.Load()
+	if held == nil {
+		return nil
+	}
+	if l := (*held)[id].At(s.leaseNow()); l.State == lease.Active {
+		return s.Real(l.ExpiresAt)
+	}
+	return nil
 }
 
 // Leased reports whether a connection is out of reach for everything but the

@@ -127,6 +127,7 @@ func (s *Service) EditResilience(ctx context.Context, patch json.RawMessage) (Re
 	}
 	next.stored = stored
 	s.usePolicy(&next)
+	s.Announce(EventSettings, Change{To: "resilience"})
 	return s.Resilience(ctx)
 }
 

@@ -82,6 +82,7 @@ func earliest(s Snapshot) time.Time {
 	look(s.PausedUntil)
 	for _, c := range s.Connections {
 		look(c.Until)
+		look(c.LeasedUntil)
 	}
 	for _, b := range s.Breakers {
 		look(b.Until)
@@ -92,6 +93,7 @@ func earliest(s Snapshot) time.Time {
 // changed is told by the engine of every change of state, in order.
 func (s *Service) changed(c resilience.Change) {
 	s.markState()
+	s.tell(c)
 	a := Alert{Provider: c.Provider, ProviderName: s.providerName(c.Provider), Until: s.Real(c.Until)}
 	switch c.Kind {
 	case resilience.ChangeBreaker:

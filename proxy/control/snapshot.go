@@ -50,6 +50,7 @@ func (s *Service) view(r *Route) Connection {
 		ErrorCode: st.ErrorCode, LastErrorType: st.LastErrorType, LastErrorAt: s.Real(st.LastErrorAt),
 		InFlight: int(r.Use.InFlight.Load()), Served: r.Use.Served.Load(), Failed: r.Use.Failed.Load(),
 	}
+	c.LeasedUntil = s.leasedUntil(rec.ID)
 	for _, l := range st.Lockouts {
 		c.Lockouts = append(c.Lockouts, Lockout{Model: l.Model, Reason: l.Reason, Until: *s.Real(l.Until), FailureCount: l.FailureCount})
 	}

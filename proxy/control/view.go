@@ -104,7 +104,8 @@ type Connection struct {
 	LastErrorType    string     `json:"lastErrorType,omitempty"`
 	LastErrorAt      *time.Time `json:"lastErrorAt,omitempty"`
 	LastUsedAt       *time.Time `json:"lastUsedAt,omitempty"`
-	Lockouts         []Lockout  `json:"lockouts,omitempty"` // models that are left out, the longest first
+	LeasedUntil      *time.Time `json:"leasedUntil,omitempty"` // somebody holds it exclusively
+	Lockouts         []Lockout  `json:"lockouts,omitempty"`    // models that are left out, the longest first
 	InFlight         int        `json:"inFlight"`
 	Served           int64      `json:"served"` // answers since start
 	Failed           int64      `json:"failed"` // failed attempts since start
