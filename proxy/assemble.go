@@ -8,6 +8,7 @@ import (
 
 	"breakwater/proxy/control"
 	"breakwater/proxy/events"
+	"breakwater/proxy/metrics"
 	"breakwater/proxy/rest"
 	"breakwater/proxy/upstream"
 	"breakwater/resilience/clock"
@@ -61,15 +62,15 @@ func Assemble(ctx context.Context, p Parts) (*Product, error) {
 	if p.Limits == (Limits{}) {
 		p.Limits = LimitsOf(svc.InForce().Timeouts)
 	}
-	stream := events.New(svc, p.Log)
+	stream, meter := events.New(svc, p.Log), metrics.NewMeter()
 	api := rest.New(rest.Options{
-		Facade: svc, Events: stream, Leases: svc, Token: func() string { return p.Token }, Log: p.Log,
+		Facade: svc, Events: stream, Metrics: metrics.Handler(meter, svc), Leases: svc, Token: func() string { return p.Token }, Log: p.Log,
 		Key: func(presented ...string) error {
 			_, err := svc.Authorize(control.ScopeManage, presented...)
 			return err
 		},
 	})
-	server := New(Options{Service: svc, Upstream: up, API: api, Token: p.Token, Log: p.Log, Limits: p.Limits})
+	server := New(Options{Service: svc, Upstream: up, API: api, Token: p.Token, Log: p.Log, Limits: p.Limits, Meter: meter})
 	// Event streams have no end of their own to wait for.
 	server.http.RegisterOnShutdown(stream.Close)
 	return &Product{Service: svc, Server: server, events: stream, up: up}, nil

@@ -185,6 +185,7 @@ func (x *exchange) finish(status int, result string) {
 	a := &x.act
 	a.Status, a.Result = status, result
 	a.DurationMs, a.ResponseBytes = x.since(), x.out.bytes()
+	x.s.meter.Request(a.Dialect, a.Result, time.Duration(a.FirstOutputMs)*time.Millisecond)
 	x.s.svc.Finished(*a)
 }
 

@@ -59,6 +59,7 @@ func (t *attempt) report(o outcome.Outcome, header http.Header, body []byte) (re
 // counted feeds the figures that later choices are made by: the latency signal
 // (guide §2) and what the combo knows of its targets.
 func (t *attempt) counted(o outcome.Outcome) {
+	t.x.s.meter.Attempt(t.route.Provider.ID, o.Class)
 	if o.Class == outcome.Failure {
 		t.route.Use.Failed.Add(1)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"breakwater/proxy/control"
 	"breakwater/proxy/dialect"
+	"breakwater/proxy/metrics"
 	"breakwater/proxy/upstream"
 )
 
@@ -28,6 +29,8 @@ type Options struct {
 	Log   *slog.Logger
 	// MaxBody is the largest request body in bytes; 0 means DefaultMaxBody.
 	MaxBody int64
+	// Meter counts what is done; nil counts for nobody.
+	Meter *metrics.Meter
 	// Limits are the waits for upstreams; the zero value means DefaultLimits.
 	Limits Limits
 }
@@ -42,6 +45,7 @@ type Server struct {
 	limits  Limits
 	http    *http.Server
 	walls   walls
+	meter   *metrics.Meter
 	egress  *egress
 }
 
@@ -57,6 +61,9 @@ const (
 func New(o Options) *Server {
 	s := &Server{svc: o.Service, up: o.Upstream, token: o.Token, log: o.Log, maxBody: o.MaxBody, limits: o.Limits}
 	s.egress = newEgress(o.Service, o.Upstream, o.Log)
+	if s.meter = o.Meter; s.meter == nil {
+		s.meter = metrics.NewMeter()
+	}
 	if s.maxBody == 0 {
 		s.maxBody = DefaultMaxBody
 	}
@@ -104,6 +111,7 @@ func (s *Server) routes(api http.Handler) http.Handler {
 	mux := http.NewServeMux()
 	if api != nil {
 		mux.Handle("/api/", api)
+		mux.Handle("/metrics", api)
 	}
 	hello := http.HandlerFunc(s.hello)
 	mux.Handle("GET /api/hello", hello)
@@ -173,6 +181,9 @@ func (s *Server) inference(rt route) http.Handler {
 		if ref := x.admit(w); ref != nil {
 			x.refuse(*ref)
 			return
+		}
+		if x.body.Stream {
+			defer s.meter.Stream()()
 		}
 		if x.body.Stream && s.limits.Heartbeat > 0 {
 			x.out.hold(s.limits.held(x.client), s.limits.Heartbeat, x.client.SignOfLife)

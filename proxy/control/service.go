@@ -291,6 +291,9 @@ func (s *Service) Finished(a Activity) {
 	s.MarkUse()
 }
 
+// Lost is how many rows of activity could not be kept since the start.
+func (s *Service) Lost() int64 { return s.cfg.Store.Lost() }
+
 // Warn publishes an alert.
 func (s *Service) Warn(a Alert) {
 	a.At = time.Now().Round(0)

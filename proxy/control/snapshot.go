@@ -27,11 +27,23 @@ func (s *Service) snapshot() Snapshot {
 	}
 	snap.Paused, snap.PausedUntil = s.pausedUntil()
 	snap.Notices = s.cfg.Store.Notices()
+	queued := s.queued()
 	for _, r := range s.Routes() {
-		snap.Connections = append(snap.Connections, s.view(r))
+		c := s.view(r)
+		c.Queued = queued[c.ID]
+		snap.Connections = append(snap.Connections, c)
 	}
 	snap.Health = health(snap)
 	return snap
+}
+
+// queued counts the requests that wait for a turn, by connection.
+func (s *Service) queued() map[string]int {
+	waiting := map[string]int{}
+	for _, v := range s.queues.Views() {
+		waiting[v.Connection] += int(v.Queued)
+	}
+	return waiting
 }
 
 // view shows one connection.

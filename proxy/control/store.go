@@ -76,6 +76,8 @@ type Store interface {
 	// SetActivityLimit sets how many rows are kept.
 	SetActivityLimit(n int)
 
+	// Lost is how many rows of activity could not be kept since the start.
+	Lost() int64
 	// Notices tells what is wrong with the storage at present: damage, rows
 	// that could not be written.
 	Notices() []Notice

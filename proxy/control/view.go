@@ -107,6 +107,7 @@ type Connection struct {
 	LeasedUntil      *time.Time `json:"leasedUntil,omitempty"` // somebody holds it exclusively
 	Lockouts         []Lockout  `json:"lockouts,omitempty"`    // models that are left out, the longest first
 	InFlight         int        `json:"inFlight"`
+	Queued           int        `json:"queued"` // requests that wait for a turn
 	Served           int64      `json:"served"` // answers since start
 	Failed           int64      `json:"failed"` // failed attempts since start
 }

@@ -34,6 +34,7 @@ var (
 	errTooLarge     = &apiError{status: http.StatusRequestEntityTooLarge, code: "PAYLOAD_TOO_LARGE", message: "The request body is larger than 1 MiB"}
 	errTimeout      = &apiError{status: http.StatusGatewayTimeout, code: "TIMEOUT", message: "The operation took too long"}
 	errNoEvents     = &apiError{status: http.StatusServiceUnavailable, code: "EVENTS_UNAVAILABLE", message: "The event stream is not available"}
+	errNoMetrics    = &apiError{status: http.StatusServiceUnavailable, code: "METRICS_UNAVAILABLE", message: "The figures are not available"}
 	errInternal     = &apiError{status: http.StatusInternalServerError, code: "INTERNAL", message: "Internal error"}
 	errNotFound     = &apiError{status: http.StatusNotFound, code: "NOT_FOUND", message: "Not found"}
 	errKeyNotFound  = &apiError{status: http.StatusNotFound, code: "NOT_FOUND", message: "Key not found"}

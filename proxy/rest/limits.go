@@ -46,7 +46,7 @@ func (a *api) listLimits(r *http.Request) (int, any, error) {
 	auto := set.RequestQueue.AutoEnableAPIKeyProviders
 	out := limitsAnswer{Connections: []limitRow{}, Overview: map[string]map[string]limitCounts{}, Lockouts: lockoutsOf(snap, a.now())}
 	for _, c := range snap.Connections {
-		counts := limitCounts{Running: c.InFlight, Executing: c.InFlight}
+		counts := limitCounts{Queued: c.Queued, Running: c.InFlight, Executing: c.InFlight}
 		enabled := c.RateLimitProtection || auto && c.Active && c.AuthType == "apikey"
 		out.Connections = append(out.Connections, limitRow{
 			ConnectionID: c.ID, Provider: c.Provider, Name: c.Name,
@@ -125,4 +125,13 @@ func (q *query) time(name string) time.Time {
 		q.add(name, "Expected a time such as 2030-01-02T15:04:05Z")
 	}
 	return t.UTC()
+}
+
+// metrics serves the figures for Prometheus.
+func (a *api) metrics(w http.ResponseWriter, r *http.Request) {
+	if a.figures == nil {
+		a.fail(w, r, errNoMetrics)
+		return
+	}
+	a.figures.ServeHTTP(w, r)
 }

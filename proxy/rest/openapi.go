@@ -14,10 +14,10 @@ import (
 // shape is what a route takes and gives, for its description.
 type shape struct {
 	query  []param
-	in     any   // zero value of the body's type; nil has none
-	status int   // of a success; 0 means 200
-	out    []any // zero values of the answers' types; none has no JSON body
-	stream bool  // the answer is an event stream
+	in     any    // zero value of the body's type; nil has none
+	status int    // of a success; 0 means 200
+	out    []any  // zero values of the answers' types; none has no JSON body
+	media  string // of an answer that is not JSON
 }
 
 // param is a parameter in the query.
@@ -87,8 +87,8 @@ func (s *schemas) operation(rt Route, sh shape, failure object) object {
 func (s *schemas) success(rt Route, sh shape) object {
 	o := object{"description": rt.About}
 	switch {
-	case sh.stream:
-		o["content"] = object{"text/event-stream": object{"schema": object{"type": "string"}}}
+	case sh.media != "":
+		o["content"] = object{sh.media: object{"schema": object{"type": "string"}}}
 	case len(sh.out) == 1:
 		o["content"] = jsonContent(s.answer(reflect.TypeOf(sh.out[0])))
 	case len(sh.out) > 1:

@@ -33,6 +33,8 @@ type Options struct {
 	// Key judges an API key for the scope manage; its errors are those of
 	// control.Service.Authorize. Nil knows no keys.
 	Key func(presented ...string) error
+	// Metrics serves GET /metrics; nil leaves the route out of service.
+	Metrics http.Handler
 	// Leases serves the clients' exclusive leases; nil refuses them.
 	Leases Leases
 	// Log gets failures, never a credential; nil discards them.
@@ -45,6 +47,7 @@ type Options struct {
 type api struct {
 	facade  control.Facade
 	events  http.Handler
+	figures http.Handler
 	leases  Leases
 	log     *slog.Logger
 	now     func() time.Time
@@ -56,7 +59,8 @@ type api struct {
 	document func() map[string]any
 }
 
-// New returns the handler of everything below /api but /api/hello and /api/v1.
+// New returns the handler of /metrics and of everything below /api but
+// /api/hello and the model requests.
 // The Host and Origin guard stands in front of it. It authenticates before it
 // looks at the path, so a stranger cannot tell which routes exist.
 func New(o Options) http.Handler { return newAPI(o) }
@@ -69,7 +73,7 @@ func newAPI(o Options) *api {
 		o.Now = time.Now
 	}
 	a := &api{
-		facade: o.Facade, events: o.Events, leases: o.Leases, log: o.Log, now: o.Now, started: o.Now(),
+		facade: o.Facade, events: o.Events, leases: o.Leases, figures: o.Metrics, log: o.Log, now: o.Now, started: o.Now(),
 		auth: newAuthority(o.Token, o.Key, o.Log, o.Now), mux: http.NewServeMux(),
 		document: sync.OnceValue(Document),
 	}

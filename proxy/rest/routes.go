@@ -138,6 +138,11 @@ var routes = []Route{
 	},
 
 	{
+		Method: "GET", Path: "/metrics", raw: (*api).metrics,
+		About: "figures for Prometheus, in its text format",
+	},
+
+	{
 		Method: "GET", Path: "/api/settings", handler: (*api).getSettings,
 		About: "the product's settings",
 	},

@@ -20,6 +20,7 @@ var documented = []string{
 	"POST /api/resilience/reset", "GET /api/resilience/cooldowns", "POST /api/resilience/cooldowns",
 	"GET /api/monitoring/health", "OPTIONS /api/monitoring/health", "DELETE /api/monitoring/health",
 	"GET /api/activity", "GET /api/usage", "GET /api/rate-limits", "POST /api/rate-limits", "GET /api/rate-limit", "POST /api/rate-limit",
+	"GET /metrics",
 	"GET /api/settings", "PATCH /api/settings",
 	"GET /api/combos", "POST /api/combos", "POST /api/combos/reorder", "GET /api/combos/{id}",
 	"PUT /api/combos/{id}", "PATCH /api/combos/{id}", "DELETE /api/combos/{id}",

@@ -104,7 +104,7 @@ type (
 // shapes says what each route takes and gives.
 var shapes = map[string]shape{
 	"GET /api/state":        {out: []any{control.Snapshot{}}},
-	"GET /api/events":       {stream: true},
+	"GET /api/events":       {media: "text/event-stream"},
 	"GET /api/catalog":      {out: []any{catalogAnswer{}}},
 	"GET /api/openapi.json": {out: []any{map[string]any{}}},
 
@@ -143,6 +143,8 @@ var shapes = map[string]shape{
 	"POST /api/rate-limits": {in: limitSwitch{}, out: []any{limitAnswer{}}},
 	"GET /api/rate-limit":   {status: http.StatusPermanentRedirect},
 	"POST /api/rate-limit":  {status: http.StatusPermanentRedirect},
+
+	"GET /metrics": {media: "text/plain"},
 
 	"GET /api/settings":   {out: []any{control.AllSettings{}}},
 	"PATCH /api/settings": {in: control.AllSettingsPatch{}, out: []any{control.AllSettings{}}},
