@@ -237,6 +237,7 @@ func (t *attempt) fail(o outcome.Outcome, header http.Header, body []byte) verdi
 // gone ends an exchange whose client has left: nobody is to blame, and nobody
 // is there to be told.
 func (t *attempt) gone() verdict {
+	t.x.s.meter.Attempt(t.route.Provider.ID, outcome.Neutral)
 	t.x.step(control.Step{Kind: control.StepLeft, Model: t.model, DurationMs: time.Since(t.began).Milliseconds()}, t.route)
 	t.credit()
 	t.x.finish(statusClientLeft, "client_left")

@@ -80,6 +80,7 @@ func (t *attempt) cut(o outcome.Outcome) {
 	x := t.x
 	effect := t.permit.Report(o)
 	t.route.Use.Failed.Add(1)
+	x.s.meter.Attempt(t.route.Provider.ID, o.Class)
 	t.credit()
 	x.step(control.Step{
 		Kind: control.StepCut, Reason: string(o.Reason), Status: o.Status, Model: t.model,
