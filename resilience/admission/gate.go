@@ -89,9 +89,9 @@ type Permit struct {
 }
 
 // Release gives the permit back and lets the next ones in. Only the first call
-// counts; a nil permit is none.
+// counts; a nil or zero permit is none.
 func (p *Permit) Release() {
-	if p == nil || !p.released.CompareAndSwap(false, true) {
+	if p == nil || p.owner == nil || !p.released.CompareAndSwap(false, true) {
 		return
 	}
 	p.owner.mu.Lock()
