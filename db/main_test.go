@@ -12,6 +12,7 @@ import (
 
 	"breakwater/proxy/control"
 	"breakwater/resilience"
+	"breakwater/resilience/admission"
 )
 
 func TestMain(m *testing.M) {
@@ -55,6 +56,11 @@ func reopen(t testing.TB, s *Store) *Store {
 
 func record(id string) control.ConnectionRecord {
 	return control.ConnectionRecord{
+		Limits: control.Limits{
+			MaxConcurrent: 3, RateLimitOverrides: admission.Overrides{RPM: new(int64(9)), ModelConcurrency: map[string]int{"m": 2}},
+			QuotaWindowThresholds: map[string]int64{"weekly": 0}, RotationOverrides: control.RotationOverrides{RotateOn429: new(false), Error500Threshold: 4},
+			Tags: []string{"eu"}, Group: "Team",
+		},
 		ID: id, Provider: "anthropic", Name: "Work " + id, Credential: "apikey", BaseURL: "http://127.0.0.1:9/v1",
 		Dialects: []string{"anthropic"}, DefaultModel: "claude-opus-5", Models: []string{"claude-*"}, Priority: 3,
 		Active: true, DisableCooling: true, LowPriorityMode: true, AutoLimitReset: true, RateLimitProtection: true,

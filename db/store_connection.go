@@ -11,6 +11,7 @@ import (
 
 	"breakwater/proxy/control"
 	"breakwater/resilience"
+	"breakwater/resilience/admission"
 	"breakwater/resilience/outcome"
 )
 
@@ -27,11 +28,29 @@ type extras struct {
 	DisableCooling  bool     `json:"disableCooling"`
 	LowPriorityMode bool     `json:"lowPriorityMode"`
 	AutoLimitReset  bool     `json:"autoLimitReset"`
+
+	RateLimitOverrides    *admission.Overrides       `json:"rateLimitOverrides"`
+	QuotaWindowThresholds map[string]int64           `json:"quotaWindowThresholds"`
+	RotationOverrides     *control.RotationOverrides `json:"rotationOverrides"`
+	Tags                  []string                   `json:"tags"`
+	Group                 string                     `json:"group"`
+}
+
+// limits returns the limits of a connection.
+func (x *extras) limits(maxConcurrent int) control.Limits {
+	l := control.Limits{MaxConcurrent: maxConcurrent, QuotaWindowThresholds: x.QuotaWindowThresholds, Tags: x.Tags, Group: x.Group}
+	if x.RateLimitOverrides != nil {
+		l.RateLimitOverrides = *x.RateLimitOverrides
+	}
+	if x.RotationOverrides != nil {
+		l.RotationOverrides = *x.RotationOverrides
+	}
+	return l
 }
 
 // configColumns are what SaveConnection replaces: everything but the state.
 var configColumns = []string{
-	"provider", "auth_type", "name", "priority", "is_active", "rate_limit_protection", "default_model",
+	"provider", "auth_type", "name", "priority", "is_active", "max_concurrent", "rate_limit_protection", "default_model",
 	"provider_specific_data", "last_used_at", "updated_at",
 }
 
@@ -157,8 +176,8 @@ func newConnectionRow(r control.ConnectionRecord) connectionRow {
 	return connectionRow{
 		ID: r.ID, Provider: r.Provider, AuthType: authType(r.Credential), Name: r.Name,
 		Priority: r.Priority, IsActive: r.Active, TestStatus: statusActive, DefaultModel: r.DefaultModel,
-		RateLimitProtection: r.RateLimitProtection,
-		LastUsedAt:          millis{r.LastUsedAt}, CreatedAt: millis{r.CreatedAt}, UpdatedAt: millis{r.UpdatedAt},
+		MaxConcurrent: r.MaxConcurrent, RateLimitProtection: r.RateLimitProtection,
+		LastUsedAt: millis{r.LastUsedAt}, CreatedAt: millis{r.CreatedAt}, UpdatedAt: millis{r.UpdatedAt},
 	}
 }
 
@@ -186,6 +205,8 @@ func mergeExtras(tx *gorm.DB, r control.ConnectionRecord) (string, error) {
 	ours, err := json.Marshal(extras{
 		Credential: r.Credential, BaseURL: r.BaseURL, Dialects: r.Dialects, Models: r.Models,
 		DisableCooling: r.DisableCooling, LowPriorityMode: r.LowPriorityMode, AutoLimitReset: r.AutoLimitReset,
+		RateLimitOverrides: &r.RateLimitOverrides, QuotaWindowThresholds: r.QuotaWindowThresholds,
+		RotationOverrides: &r.RotationOverrides, Tags: r.Tags, Group: r.Group,
 	})
 	if err != nil {
 		return "", err
@@ -207,6 +228,7 @@ func (row connectionRow) record() (control.ConnectionRecord, error) {
 		Dialects: x.Dialects, DefaultModel: row.DefaultModel, Models: x.Models, Priority: row.Priority,
 		Active: row.IsActive, DisableCooling: x.DisableCooling,
 		LowPriorityMode: x.LowPriorityMode, AutoLimitReset: x.AutoLimitReset, RateLimitProtection: row.RateLimitProtection,
+		Limits:    x.limits(row.MaxConcurrent),
 		CreatedAt: row.CreatedAt.Time, UpdatedAt: row.UpdatedAt.Time, LastUsedAt: row.LastUsedAt.Time,
 		State: resilience.ConnectionState{
 			ID: row.ID, RateLimitedUntil: row.RateLimitedUntil.Time, TestStatus: row.TestStatus,

@@ -32,6 +32,7 @@ func TestSaveConnectionKeepsState(t *testing.T) {
 	flush(t, s)
 	edited := record("a")
 	edited.Name, edited.Active, edited.Models, edited.DisableCooling = "New", false, nil, false
+	edited.Limits = control.Limits{}
 	edited.State = resilience.ConnectionState{ID: "a", TestStatus: "banned", BackoffLevel: 9}
 	if err := s.SaveConnection(t.Context(), edited); err != nil {
 		t.Fatal(err)
@@ -61,12 +62,12 @@ func TestSaveConnectionFillsTimes(t *testing.T) {
 func TestUnknownExtrasStay(t *testing.T) {
 	s := open(t, t.TempDir())
 	save(t, s, "a")
-	if err := s.write.Exec(`UPDATE provider_connections SET provider_specific_data = json_set(provider_specific_data, '$.rotationOverrides', json('{"x":1}'))`).Error; err != nil {
+	if err := s.write.Exec(`UPDATE provider_connections SET provider_specific_data = json_set(provider_specific_data, '$.somethingElse', json('{"x":1}'))`).Error; err != nil {
 		t.Fatal(err)
 	}
 	save(t, s, "a")
-	if n := count(t, s, `SELECT json_extract(provider_specific_data, '$.rotationOverrides.x') FROM provider_connections`); n != 1 {
-		t.Errorf("rotationOverrides.x = %d", n)
+	if n := count(t, s, `SELECT json_extract(provider_specific_data, '$.somethingElse.x') FROM provider_connections`); n != 1 {
+		t.Errorf("somethingElse.x = %d", n)
 	}
 }
 

@@ -84,6 +84,8 @@ func (s *Service) Export(_ context.Context, passphrase string) (Backup, error) {
 			Provider: rec.Provider, Name: rec.Name, Credential: rec.Credential, BaseURL: rec.BaseURL, Dialects: rec.Dialects,
 			DefaultModel: rec.DefaultModel, Models: rec.Models, Priority: rec.Priority, DisableCooling: rec.DisableCooling,
 			LowPriorityMode: rec.LowPriorityMode, AutoLimitReset: rec.AutoLimitReset, Inactive: !rec.Active,
+			MaxConcurrent: rec.MaxConcurrent, RateLimitOverrides: asMap(rec.RateLimitOverrides), QuotaWindowThresholds: rec.QuotaWindowThresholds,
+			RotationOverrides: rec.RotationOverrides, Tags: rec.Tags, Group: rec.Group,
 		})
 		if r.key != "" {
 			keys[rec.Name] = r.key
@@ -95,6 +97,15 @@ func (s *Service) Export(_ context.Context, passphrase string) (Backup, error) {
 		}
 	}
 	return b, nil
+}
+
+// asMap returns what JSON makes of a value, nil for none.
+func asMap(v any) (out map[string]any) {
+	raw, err := json.Marshal(v)
+	if err != nil || json.Unmarshal(raw, &out) != nil || len(out) == 0 {
+		return nil
+	}
+	return out
 }
 
 // patch returns the guide's settings as a patch that brings them about;

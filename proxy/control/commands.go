@@ -59,6 +59,11 @@ func (s *Service) newRecord(in ConnectionInput) (ConnectionRecord, catalog.Provi
 	if rec.Priority == 0 {
 		rec.Priority = lastPriority(routes) + 1
 	}
+	var bad problems
+	if rec.Limits = in.limits(&bad); len(bad.fields) > 0 {
+		return rec, p, bad.err()
+	}
+	rec.RateLimitProtection = len(in.RateLimitOverrides) > 0
 	key := strings.TrimSpace(in.APIKey)
 	if err := checkKey(key); err != nil {
 		return rec, p, err
@@ -99,7 +104,14 @@ func (s *Service) EditConnection(ctx context.Context, id string, patch Connectio
 	if !ok {
 		return Connection{}, ErrNotFound
 	}
+	var bad problems
 	rec := apply(old.Record, patch)
+	if rec.Limits.patch(&bad, patch); len(bad.fields) > 0 {
+		return Connection{}, bad.err()
+	}
+	if patch.RateLimitOverrides.Given && !patch.RateLimitOverrides.null() {
+		rec.RateLimitProtection = true
+	}
 	rec.UpdatedAt = time.Now().Round(0).UTC()
 	key, newKey := old.key, patch.APIKey != nil && strings.TrimSpace(*patch.APIKey) != ""
 	if newKey {

@@ -166,6 +166,13 @@ type ConnectionInput struct {
 	LowPriorityMode bool     `json:"lowPriorityMode,omitempty"`
 	AutoLimitReset  bool     `json:"autoLimitReset,omitempty"`
 	Inactive        bool     `json:"inactive,omitempty"` // add it switched off
+
+	MaxConcurrent         int               `json:"maxConcurrent,omitempty"` // requests at once, 0: no cap
+	RateLimitOverrides    map[string]any    `json:"rateLimitOverrides,omitempty"`
+	QuotaWindowThresholds map[string]int64  `json:"quotaWindowThresholds,omitempty"`
+	RotationOverrides     RotationOverrides `json:"rotationOverrides,omitzero"`
+	Tags                  []string          `json:"tags,omitempty"`
+	Group                 string            `json:"group,omitempty"`
 }
 
 // ConnectionPatch changes a connection; nil fields stay as they are.
@@ -182,6 +189,17 @@ type ConnectionPatch struct {
 	DisableCooling  *bool     `json:"disableCooling,omitempty"`
 	LowPriorityMode *bool     `json:"lowPriorityMode,omitempty"`
 	AutoLimitReset  *bool     `json:"autoLimitReset,omitempty"`
+
+	MaxConcurrent OptionalJSON `json:"maxConcurrent,omitzero"` // null or 0: no cap
+	// RateLimitOverrides replaces the figures whole, null clears them; giving
+	// some puts the connection under the request queue.
+	RateLimitOverrides OptionalJSON `json:"rateLimitOverrides,omitzero"`
+	// QuotaWindowThresholds changes the windows it names; null clears one, or
+	// all.
+	QuotaWindowThresholds OptionalJSON       `json:"quotaWindowThresholds,omitzero"`
+	RotationOverrides     *RotationOverrides `json:"rotationOverrides,omitempty"` // replaced whole
+	Tags                  *[]string          `json:"tags,omitempty"`
+	Group                 *string            `json:"group,omitempty"`
 }
 
 // LockoutFilter selects model lockouts.

@@ -263,6 +263,7 @@ func (r *Route) engineConnection(s *Service) resilience.Connection {
 		DisableCooling: r.Record.DisableCooling, PerModelQuota: r.Provider.PerModelQuota,
 		Passthrough:  r.Credential() == catalog.PassthroughCredential,
 		EgressShared: s.sharedEgress(r.Provider.ID),
+		Rotation:     r.Record.RotationOverrides.overrides(),
 	}
 }
 

@@ -231,7 +231,7 @@ func (s *Service) configureQueues() {
 	for i, r := range *routes {
 		conns[i] = admission.Conn{
 			ID: r.Record.ID, Provider: r.Provider.ID, APIKey: r.Provider.Profile == settings.APIKey, Active: r.Record.Active,
-			Protect: r.Record.RateLimitProtection,
+			Protect: r.Record.RateLimitProtection, Overrides: r.Record.RateLimitOverrides,
 		}
 	}
 	set := s.engine.Settings()

@@ -55,7 +55,7 @@ func (s *Service) view(r *Route) Connection {
 		Dialects: r.Dialects(), BaseURL: r.BaseURL(), CustomBaseURL: rec.BaseURL != "",
 		DefaultModel: rec.DefaultModel, Models: rec.Models, Priority: rec.Priority, Active: rec.Active,
 		DisableCooling: rec.DisableCooling, Claude: isClaude(r.Provider),
-		LowPriorityMode: rec.LowPriorityMode, AutoLimitReset: rec.AutoLimitReset, RateLimitProtection: rec.RateLimitProtection,
+		LowPriorityMode: rec.LowPriorityMode, AutoLimitReset: rec.AutoLimitReset, RateLimitProtection: rec.RateLimitProtection, Limits: rec.Limits,
 		State: State(st.State), Until: s.Real(st.Until),
 		TestStatus: st.TestStatus, RateLimitedUntil: s.Real(st.RateLimitedUntil), BackoffLevel: st.BackoffLevel,
 		Reason: string(st.Reason), Source: st.LastErrorSource, RawHint: st.RawHint,

@@ -91,6 +91,7 @@ type Connection struct {
 	// RateLimitProtection is the user's wish to have the requests queued; only
 	// POST /api/rate-limits changes it.
 	RateLimitProtection bool `json:"rateLimitProtection"`
+	Limits
 
 	State            State      `json:"state"`
 	Until            *time.Time `json:"until,omitempty"` // when State ends by itself

@@ -21,6 +21,9 @@ type providerData struct {
 	DisableCooling  *bool   `json:"disableCooling"`
 	LowPriorityMode *bool   `json:"lowPriorityMode"`
 	AutoLimitReset  *bool   `json:"autoLimitReset"`
+
+	Tags              *[]string                  `json:"tags"`
+	RotationOverrides *control.RotationOverrides `json:"rotationOverrides"`
 }
 
 // providerInput is the body of POST /api/providers.
@@ -64,6 +67,14 @@ func (a *api) addProvider(r *http.Request) (int, any, error) {
 	m.flag("disableCooling", &c.DisableCooling, in.Specific.DisableCooling)
 	m.flag("lowPriorityMode", &c.LowPriorityMode, in.Specific.LowPriorityMode)
 	m.flag("autoLimitReset", &c.AutoLimitReset, in.Specific.AutoLimitReset)
+	if tags := in.Specific.Tags; tags != nil {
+		m.twice("tags", len(c.Tags) > 0)
+		c.Tags = *tags
+	}
+	if o := in.Specific.RotationOverrides; o != nil {
+		m.twice("rotationOverrides", c.RotationOverrides != (control.RotationOverrides{}))
+		c.RotationOverrides = *o
+	}
 	if err := m.err(); err != nil {
 		return 0, nil, err
 	}
@@ -102,6 +113,8 @@ func (a *api) editProvider(r *http.Request) (int, any, error) {
 	patched(&m, "disableCooling", &p.DisableCooling, in.Specific.DisableCooling)
 	patched(&m, "lowPriorityMode", &p.LowPriorityMode, in.Specific.LowPriorityMode)
 	patched(&m, "autoLimitReset", &p.AutoLimitReset, in.Specific.AutoLimitReset)
+	only(&m, "tags", &p.Tags, in.Specific.Tags)
+	only(&m, "rotationOverrides", &p.RotationOverrides, in.Specific.RotationOverrides)
 	if err := m.err(); err != nil {
 		return 0, nil, err
 	}
@@ -234,6 +247,19 @@ func patched[T comparable](m *merge, name string, flat **T, nested *T) {
 		m.contradiction(name)
 	default:
 		*flat = nested
+	}
+}
+
+// only takes a value that may stand in either place, but not in both.
+func only[T any](m *merge, name string, flat **T, nested *T) {
+	if m.twice(name, nested != nil && *flat != nil); nested != nil {
+		*flat = nested
+	}
+}
+
+func (m *merge) twice(name string, both bool) {
+	if both {
+		m.add("providerSpecificData."+name, "Given twice")
 	}
 }
 

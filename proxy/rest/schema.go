@@ -58,7 +58,7 @@ func special(t reflect.Type) object {
 		return object{"type": "string", "format": "date-time"}
 	case reflect.TypeFor[control.OptionalTime]():
 		return object{"type": []string{"string", "null"}, "format": "date-time"}
-	case rawType:
+	case rawType, reflect.TypeFor[control.OptionalJSON]():
 		return object{} // any value; it has a strict reader of its own
 	}
 	return nil

@@ -19,6 +19,7 @@ func Contract(t *testing.T, f control.Facade) {
 	t.Run("an empty product has lists, not nothing", func(t *testing.T) { empty(t, f) })
 	t.Run("connections are added, edited, ordered and deleted", func(t *testing.T) { connections(t, f) })
 	t.Run("inputs are refused field by field", func(t *testing.T) { refusals(t, f) })
+	t.Run("a connection has limits of its own", func(t *testing.T) { ownLimits(t, f) })
 	t.Run("unknown ids are not found", func(t *testing.T) { unknown(t, f) })
 	t.Run("settings are kept and checked", func(t *testing.T) { productSettings(t, f) })
 	t.Run("settings have a revision and change together", func(t *testing.T) { revisions(t, f) })

@@ -150,6 +150,10 @@ func (f *Fake) AddConnection(ctx context.Context, in control.ConnectionInput) (c
 		DefaultModel: in.DefaultModel, Models: in.Models, Priority: cmp.Or(in.Priority, len(f.snap.Connections)+1),
 		Active: !in.Inactive, DisableCooling: in.DisableCooling, LowPriorityMode: in.LowPriorityMode,
 		AutoLimitReset: in.AutoLimitReset, State: control.StateServing, TestStatus: "active",
+		Limits: control.Limits{
+			MaxConcurrent: in.MaxConcurrent, QuotaWindowThresholds: in.QuotaWindowThresholds, RotationOverrides: in.RotationOverrides,
+			Tags: in.Tags, Group: in.Group,
+		},
 	}
 	if in.Inactive {
 		c.State = control.StateOff
@@ -207,6 +211,12 @@ func (f *Fake) EditConnection(ctx context.Context, id string, p control.Connecti
 		set(&c.DisableCooling, p.DisableCooling)
 		set(&c.LowPriorityMode, p.LowPriorityMode)
 		set(&c.AutoLimitReset, p.AutoLimitReset)
+		set(&c.RotationOverrides, p.RotationOverrides)
+		set(&c.Tags, p.Tags)
+		set(&c.Group, p.Group)
+		if err := limits(c, p); err != nil {
+			return err
+		}
 		c.HasSecret = c.HasSecret || p.APIKey != nil && *p.APIKey != ""
 		c.State = control.StateServing
 		if !c.Active {

@@ -1,0 +1,34 @@
+package facadetest
+
+import (
+	"encoding/json"
+
+	"breakwater/proxy/control"
+	"breakwater/resilience/admission"
+)
+
+// limits changes the limits that a patch may clear with null.
+func limits(c *control.Connection, p control.ConnectionPatch) error {
+	if p.MaxConcurrent.Given {
+		c.MaxConcurrent = 0
+		if json.Unmarshal([]byte(p.MaxConcurrent.JSON), &c.MaxConcurrent) != nil || c.MaxConcurrent < 0 {
+			return control.Invalid("maxConcurrent", "a whole number, or null for no cap")
+		}
+	}
+	if p.RateLimitOverrides.Given {
+		var v any
+		if err := json.Unmarshal([]byte(p.RateLimitOverrides.JSON), &v); err != nil {
+			return err
+		}
+		o, wrong := admission.ParseOverrides(v)
+		if len(wrong) > 0 {
+			return control.Invalid("rateLimitOverrides."+wrong[0].Field, "%s", wrong[0].Text)
+		}
+		c.RateLimitOverrides, c.RateLimitProtection = o, c.RateLimitProtection || v != nil
+	}
+	if p.QuotaWindowThresholds.Given {
+		c.QuotaWindowThresholds = nil
+		return json.Unmarshal([]byte(p.QuotaWindowThresholds.JSON), &c.QuotaWindowThresholds)
+	}
+	return nil
+}
