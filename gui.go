@@ -9,6 +9,7 @@ import (
 	"os"
 
 	"breakwater/app"
+	"breakwater/app/setup"
 	"breakwater/app/windows"
 	"breakwater/proxy/control"
 )
@@ -28,6 +29,9 @@ func (screen) Window(ctx context.Context, f control.Facade, url, page, dataDir s
 	o := windows.Options{
 		Facade: f, Page: page, DataDir: dataDir, Address: url, NoTray: os.Getenv(app.EnvNoTray) != "",
 		StartDemo: func(ctx context.Context) error { return app.StartDemo(ctx, dataDir) },
+	}
+	if home, err := os.UserHomeDir(); err == nil {
+		o.Clients = setup.Setup{Dir: dataDir, Home: home, Getenv: os.Getenv}
 	}
 	if os.Getenv(app.EnvURL) != "" {
 		o.Address = "" // the tray handed the token over: a person has nothing to mend

@@ -7,11 +7,15 @@ import (
 	"path/filepath"
 	"runtime"
 
+	"breakwater/app/setup"
 	"breakwater/build"
 )
 
 // undos are taken in this order.
 var undos = []undo{
+	{"take back the set-up of agents", func(_ context.Context, dataDir string) ([]string, error) {
+		return setup.Setup{Dir: dataDir, Getenv: os.Getenv}.TakeBackAll()
+	}},
 	{"remove what the window toolkit keeps", func(context.Context, string) ([]string, error) { return removeToolkitFiles() }},
 }
 

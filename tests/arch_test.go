@@ -122,8 +122,14 @@ var rules = []rule{
 		"notifications go straight to the desktop, without Fyne",
 	},
 	{
+		"app/setup",
+		[]string{"github.com/tidwall/gjson", "github.com/tidwall/sjson"},
+		[]string{"net/http/..."},
+		"the settings of other programs are edited as bytes, key by key",
+	},
+	{
 		"app/windows/...",
-		[]string{"app/windows/...", "app/i18n", "proxy/control", "proxy/client", "assets", "build", "fyne.io/fyne/v2/..."},
+		[]string{"app/windows/...", "app/setup", "app/i18n", "proxy/control", "proxy/client", "assets", "build", "fyne.io/fyne/v2/..."},
 		nil,
 		"the windows live in a child process and see the product over the management API only",
 	},

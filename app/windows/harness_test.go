@@ -10,6 +10,8 @@ import (
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/test"
+
+	"breakwater/app/setup"
 )
 
 // noon is when the tests happen: a Wednesday.
@@ -31,11 +33,11 @@ func newBench(t *testing.T, state, page string) *bench {
 	t.Helper()
 	local := time.Local
 	time.Local = time.UTC
-	a := test.NewTempApp(t)
+	a, home := test.NewTempApp(t), t.TempDir()
 	ctx, stop := context.WithCancel(t.Context())
 	b := &bench{t: t, fake: newFake(state, noon), clock: noon, env: map[string]string{}, stop: stop}
 	b.fake.settings.Theme, b.fake.settings.Language = "light", "en"
-	b.ui = newUI(ctx, a, Options{Facade: b.fake, Theme: "light", Language: "en", DataDir: "/home/you/.local/share/breakwater"})
+	b.ui = newUI(ctx, a, Options{Facade: b.fake, Theme: "light", Language: "en", DataDir: "/home/you/.local/share/breakwater", Clients: setup.Setup{Dir: home + "/data", Home: home, Getenv: func(string) string { return "" }}})
 	b.now = func() time.Time { return b.clock }
 	b.do = func(f func()) { f() }
 	b.spawn = func(f func()) { f() }

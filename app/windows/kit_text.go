@@ -136,9 +136,13 @@ func (t *text) ellipsis(s string, width float32) string {
 func (t *text) wrapLines(width float32) []string {
 	var out []string
 	for para := range strings.SplitSeq(t.content, "\n") {
+		indent := para[:len(para)-len(strings.TrimLeft(para, " "))]
 		line := ""
 		for word := range strings.FieldsSeq(para) {
 			next := word
+			if line == "" && indent != "" {
+				next, indent = indent+word, ""
+			}
 			if line != "" {
 				next = line + " " + word
 			}

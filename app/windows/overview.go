@@ -113,7 +113,7 @@ func (p *overview) build() fyne.CanvasObject {
 	})
 	p.calm = newText("", view.RoleMuted).wrapped()
 	p.calmBox = container.New(inset{0, 8, 4, 8}, p.calm)
-	p.setup = newSetupCard(p.u)
+	p.setup = newSetupCard(p.u, true)
 	breakers := flush(view.T("Breakers"), newLink(view.T("Details"), func() { p.u.goTo(pageCooldowns + "/" + showBreakers) }), container.New(stack{gapSmall}, p.brk.box, p.calmBox))
 	all := newLink(view.T("All activity"), func() { p.u.goTo(pageActivity) })
 	p.content = scrolled(

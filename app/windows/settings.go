@@ -14,11 +14,12 @@ import (
 // The sections of the settings, as deep links name them.
 const (
 	sectionGeneral    = "general"
+	sectionClients    = "clients"
 	sectionResilience = "resilience"
 	sectionRules      = "rules"
 )
 
-var settingSections = []string{sectionGeneral, sectionResilience, sectionRules}
+var settingSections = []string{sectionGeneral, sectionClients, sectionResilience, sectionRules}
 
 // settings is the page of the settings, a section at a time.
 type settings struct {
@@ -26,13 +27,14 @@ type settings struct {
 	section    string
 	parts      *segments
 	general    *generalSettings
+	clients    *clientSettings
 	resilience *resilienceSettings
 	rules      *ruleSettings
 	boxes      map[string]fyne.CanvasObject
 }
 
 func newSettings(u *ui) *settings {
-	return &settings{u: u, section: sectionGeneral, general: newGeneralSettings(u), resilience: newResilienceSettings(u), rules: newRuleSettings(u)}
+	return &settings{u: u, section: sectionGeneral, general: newGeneralSettings(u), clients: newClientSettings(u), resilience: newResilienceSettings(u), rules: newRuleSettings(u)}
 }
 
 func (p *settings) key() string   { return pageSettings }
@@ -40,7 +42,7 @@ func (p *settings) title() string { return view.T("Settings") }
 func (p *settings) icon() string  { return "settings" }
 
 func (p *settings) action() fyne.CanvasObject {
-	p.parts = newSegments([]string{view.T("General"), view.T("Resilience"), view.T("Error rules")}, slices.Index(settingSections, p.section), func(at int) {
+	p.parts = newSegments([]string{view.T("General"), view.T("Agents"), view.T("Resilience"), view.T("Error rules")}, slices.Index(settingSections, p.section), func(at int) {
 		p.open(settingSections[at])
 	})
 	p.reload()
@@ -62,6 +64,8 @@ func (p *settings) open(section string) {
 // reload asks for what is in force: others may have changed it.
 func (p *settings) reload() {
 	switch p.section {
+	case sectionClients:
+		p.clients.load()
 	case sectionResilience:
 		p.resilience.load()
 	case sectionRules:
@@ -78,7 +82,7 @@ func (p *settings) head() heading {
 }
 
 func (p *settings) build() fyne.CanvasObject {
-	p.boxes = map[string]fyne.CanvasObject{sectionGeneral: p.general.build(), sectionResilience: p.resilience.build(), sectionRules: p.rules.build()}
+	p.boxes = map[string]fyne.CanvasObject{sectionGeneral: p.general.build(), sectionClients: p.clients.build(), sectionResilience: p.resilience.build(), sectionRules: p.rules.build()}
 	all := container.NewStack()
 	for _, s := range settingSections {
 		all.Add(p.boxes[s])
@@ -91,6 +95,8 @@ func (p *settings) apply() {
 		show(o, s == p.section)
 	}
 	switch p.section {
+	case sectionClients:
+		p.clients.apply()
 	case sectionResilience:
 		p.resilience.apply()
 	case sectionRules:

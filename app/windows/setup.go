@@ -19,7 +19,9 @@ type setupCard struct {
 	note     *text
 }
 
-func newSetupCard(u *ui) *setupCard {
+// newSetupCard makes the card; writes adds the way to where Breakwater writes
+// the lines itself.
+func newSetupCard(u *ui, writes bool) *setupCard {
 	c := &setupCard{u: u, note: newCaption("").wrapped()}
 	c.endpoint = newCopyLine(u, view.T("Copy the address"))
 	c.line = newCopyLine(u, view.T("Copy the line"))
@@ -29,7 +31,11 @@ func newSetupCard(u *ui) *setupCard {
 		names = append(names, s.Client)
 	}
 	pick := newSegments(names, 0, func(at int) { c.at = at; c.apply() })
-	c.box = card(view.T("Point your agent here"), nil, container.New(stack{gap}, c.endpoint.box, container.New(line{}, pick), c.line.box, c.note))
+	var link fyne.CanvasObject
+	if writes && u.options.Clients.Home != "" {
+		link = newLink(view.T("Write it for me"), func() { u.goTo(pageSettings + "/" + sectionClients) })
+	}
+	c.box = card(view.T("Point your agent here"), link, container.New(stack{gap}, c.endpoint.box, container.New(line{}, pick), c.line.box, c.note))
 	return c
 }
 

@@ -29,7 +29,7 @@ type welcome struct {
 }
 
 func newWelcome(u *ui) *welcome {
-	w := &welcome{u: u, built: -1, setup: newSetupCard(u)}
+	w := &welcome{u: u, built: -1, setup: newSetupCard(u, true)}
 	intro := newText(view.T("Breakwater sits between your coding agent and its providers. When one fails or asks for a pause, the next connection answers and your agent never notices. It starts with one connection; two make it safe."), view.RoleMuted).wrapped()
 	w.offers = container.New(offersLayout{gap: 12})
 	w.box = scrolled(intro, w.offers, w.setup.box)

@@ -15,6 +15,8 @@ import (
 	"fyne.io/fyne/v2/app"
 
 	"breakwater/app/i18n"
+	"breakwater/app/setup"
+	"breakwater/app/windows/view"
 	"breakwater/proxy/client"
 	"breakwater/proxy/control"
 )
@@ -38,6 +40,9 @@ type Options struct {
 	// NoTray says that the desktop shows no tray icon, which the window must
 	// then explain.
 	NoTray bool
+	// Clients edits the settings of the user's coding agents; without a home
+	// folder it is not offered.
+	Clients setup.Setup
 	// StartDemo starts a demo beside this Breakwater, with its own data and
 	// window; nil where that cannot be done.
 	StartDemo func(context.Context) error
@@ -161,6 +166,7 @@ func newUI(ctx context.Context, a fyne.App, o Options) *ui {
 		u.settings.Theme = o.Theme
 	}
 	u.settings.Language = o.Language
+	view.UseHome(o.Clients.Home)
 	u.useLanguage(o.Language)
 	a.Settings().SetTheme(newLook(u.settings.Theme))
 	title := o.Title

@@ -41,6 +41,17 @@ func Setups(s control.Snapshot) []Setup {
 			Line:   fmt.Sprintf("OPENAI_API_BASE=%s/v1 OPENAI_API_KEY=local aider --model openai/%s", end, model(s, "chat", "MODEL")),
 			Note:   T("The prefix openai/ picks the dialect and is not sent."),
 		},
+		{
+			Client: "opencode",
+			Line:   fmt.Sprintf(`OPENCODE_CONFIG_CONTENT='{"provider":{"anthropic":{"options":{"baseURL":"%s/v1","apiKey":"local"}}}}' opencode`, end),
+			Note:   T("The same keys can live in ~/.config/opencode/opencode.json."),
+		},
+		{
+			Client: "Continue",
+			Line: fmt.Sprintf("models:\n  - name: Breakwater\n    provider: openai\n    model: %s\n    apiBase: %s/v1\n    apiKey: local",
+				model(s, "chat", "MODEL"), end),
+			Note: T("For ~/.continue/config.yaml, and much the same for other clients of the OpenAI API."),
+		},
 	}
 }
 

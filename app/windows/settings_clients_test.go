@@ -1,0 +1,71 @@
+//go:build (cgo || ci) && !nogui
+
+package windows
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"fyne.io/fyne/v2/test"
+
+	"breakwater/app/setup"
+)
+
+func TestAgentsAreSetUpAfterAskingAndTakenBack(t *testing.T) {
+	b := newBench(t, "empty", "settings/clients")
+	b.wantShown("Claude Code", "Codex", "aider", "opencode", "not set up", "env.ANTHROPIC_BASE_URL = http://127.0.0.1:7411",
+		"Makes ~/.codex/config.toml, which is not there yet.")
+	p := pageOf[*settings](b).clients
+	file := filepath.Join(b.options.Clients.Home, ".codex", "config.toml")
+	test.Tap(p.cards[1].write)
+	b.wantShown("Set Codex up?", "model_provider = breakwater")
+	b.push("Cancel")
+	if _, err := os.Stat(file); err == nil {
+		t.Fatal("written without asking")
+	}
+	test.Tap(p.cards[1].write)
+	b.push("Write")
+	text, err := os.ReadFile(file)
+	if err != nil || !strings.Contains(string(text), `base_url = "http://127.0.0.1:7411/v1"`) {
+		t.Fatal(string(text), err)
+	}
+	b.wantShown("set up, waiting for its first request", "Start Codex again.")
+
+	row := newFake("busy", b.clock).rows[0]
+	row.Client, row.At = setup.Codex, b.clock
+	b.activity = append(b.activity, row)
+	b.redraw()
+	b.wantShown("connected")
+
+	test.Tap(p.cards[1].back)
+	if _, err := os.Stat(file); err == nil {
+		t.Error("the file is still there")
+	}
+	b.wantShown("Codex is as it was before.")
+}
+
+func TestAgentsAreShownOnceTheAddressIsKnown(t *testing.T) {
+	b := newBench(t, "busy", "")
+	end := b.snap.Endpoint
+	b.snap.Endpoint = ""
+	b.goTo("settings/clients")
+	b.wantHidden("ANTHROPIC_BASE_URL = ")
+	b.snap.Endpoint = end
+	b.redraw()
+	b.wantShown("env.ANTHROPIC_BASE_URL = http://127.0.0.1:7411")
+}
+
+func TestAgentsThatCannotBeSetUpSayWhy(t *testing.T) {
+	b := newBench(t, "empty", "")
+	dir := filepath.Join(b.options.Clients.Home, ".claude")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "settings.json"), []byte("{ // mine\n}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b.goTo("settings/clients")
+	b.wantShown("~/.claude/settings.json: the file is not plain JSON, so it is left alone.", "cannot be set up from here")
+}
