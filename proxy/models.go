@@ -5,6 +5,9 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
+
+	"breakwater/proxy/control"
 )
 
 // model is one entry of GET /v1/models; the fields of both dialects are given,
@@ -17,10 +20,12 @@ type model struct {
 	Type        string `json:"type"`         // Anthropic
 	DisplayName string `json:"display_name"` // Anthropic
 	CreatedAt   string `json:"created_at"`   // Anthropic
+	// ContextLength is the window that a combo advertises.
+	ContextLength int64 `json:"context_length,omitempty"`
 }
 
-// models lists the model names that connections are configured with. Names
-// that only the upstreams know work as well.
+// models lists the combos and the model names that connections are configured
+// with. Names that only the upstreams know work as well.
 func (s *Server) models(w http.ResponseWriter, r *http.Request) {
 	g, err := s.grant(r)
 	if err != nil {
@@ -28,8 +33,7 @@ func (s *Server) models(w http.ResponseWriter, r *http.Request) {
 		s.plainError(w, r, ref.Status, ref.Code, ref.Message)
 		return
 	}
-	seen := map[string]bool{}
-	list := []model{}
+	list, seen := s.comboModels(g)
 	for _, route := range s.svc.Routes() {
 		if !route.Record.Active || !g.AllowsConnection(route.Record.ID) {
 			continue
@@ -39,10 +43,7 @@ func (s *Server) models(w http.ResponseWriter, r *http.Request) {
 				continue
 			}
 			seen[id] = true
-			list = append(list, model{
-				ID: id, Object: "model", OwnedBy: route.Provider.ID, Type: "model", DisplayName: id,
-				CreatedAt: route.Record.CreatedAt.UTC().Format("2006-01-02T15:04:05Z"), Created: route.Record.CreatedAt.Unix(),
-			})
+			list = append(list, newModel(id, route.Provider.ID, route.Record.CreatedAt))
 		}
 	}
 	slices.SortFunc(list, func(a, b model) int { return cmp.Compare(a.ID, b.ID) })
@@ -52,4 +53,25 @@ func (s *Server) models(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	writeJSON(w, out)
+}
+
+func newModel(id, owner string, created time.Time) model {
+	return model{
+		ID: id, Object: "model", OwnedBy: owner, Type: "model", DisplayName: id,
+		CreatedAt: created.UTC().Format("2006-01-02T15:04:05Z"), Created: created.Unix(),
+	}
+}
+
+// comboModels lists the combos that are switched on and that the bearer may ask
+// for. A combo hides a model of the same name.
+func (s *Server) comboModels(g control.Grant) (list []model, seen map[string]bool) {
+	list, seen = []model{}, map[string]bool{}
+	for _, c := range s.svc.ActiveCombos() {
+		if g.AllowsModel(c.Name) {
+			m := newModel(c.Name, "combo", c.CreatedAt)
+			m.ContextLength = c.ContextLength
+			list, seen[c.Name] = append(list, m), true
+		}
+	}
+	return list, seen
 }

@@ -21,6 +21,9 @@ type Backup struct {
 	Connections []ConnectionInput `json:"connections"` // a key may be written in by hand
 	Settings    SettingsPatch     `json:"settings"`
 	Guide       GuidePatch        `json:"guide"`
+	// Combos name connections by their names.
+	Combos        []ComboInput       `json:"combos,omitempty"`
+	ComboSettings ComboSettingsPatch `json:"comboSettings,omitzero"`
 	// Resilience is what the user has changed of the resilience settings.
 	Resilience json.RawMessage `json:"resilience,omitempty"`
 	// Secrets holds the connections' keys by name when a passphrase was given.
@@ -39,6 +42,7 @@ type ImportRequest struct {
 type ImportReport struct {
 	DryRun      bool               `json:"dryRun"`
 	Connections []ImportConnection `json:"connections"`
+	Combos      []ImportCombo      `json:"combos"`
 	Settings    bool               `json:"settings"`   // the backup holds settings
 	Resilience  bool               `json:"resilience"` // and resilience settings
 }
@@ -72,6 +76,7 @@ func (s *Service) Export(_ context.Context, passphrase string) (Backup, error) {
 			EgressProbeURL: &own.EgressProbeURL,
 		},
 		Resilience: s.policy.Load().stored,
+		Combos:     s.exportCombos(), ComboSettings: s.comboSettings.Load().patch(),
 	}
 	var err error
 	if b.Guide, err = s.guide().patch(s.policy.Load().lockout); err != nil {
@@ -135,7 +140,7 @@ func (s *Service) Import(ctx context.Context, in ImportRequest) (ImportReport, e
 	if err != nil {
 		return ImportReport{}, err
 	}
-	rep := ImportReport{DryRun: dry, Connections: []ImportConnection{}}
+	rep := ImportReport{DryRun: dry, Connections: []ImportConnection{}, Combos: []ImportCombo{}}
 	if err := s.importSettings(ctx, in.Backup, dry, &rep); err != nil {
 		return ImportReport{}, err
 	}
@@ -157,7 +162,8 @@ func (s *Service) Import(ctx context.Context, in ImportRequest) (ImportReport, e
 		taken[strings.ToLower(c.Name)] = taken[strings.ToLower(c.Name)] || row.Action == ImportAdd
 		rep.Connections = append(rep.Connections, row)
 	}
-	return rep, nil
+	rep.Combos, err = s.importCombos(ctx, in.Backup.Combos, dry)
+	return rep, err
 }
 
 // importSettings checks all settings before it stores any.
@@ -165,19 +171,22 @@ func (s *Service) importSettings(ctx context.Context, b Backup, dry bool, rep *I
 	rep.Resilience = len(b.Resilience) > 0 && string(b.Resilience) != "{}"
 	s.edit.Lock()
 	_, own, err := s.patchOwn(b.Settings)
-	var guide map[string]any
+	var guide, combos map[string]any
 	if err == nil {
 		_, guide, err = s.patchGuide(b.Guide)
+	}
+	if err == nil {
+		_, combos, err = s.patchCombos(b.ComboSettings)
 	}
 	if err == nil && rep.Resilience {
 		_, err = patchResilience(s.policy.Load().stored, b.Resilience)
 	}
 	s.edit.Unlock()
-	rep.Settings = len(own)+len(guide) > 0
+	rep.Settings = len(own)+len(guide)+len(combos) > 0
 	if err != nil || dry {
 		return err
 	}
-	if _, err := s.EditAllSettings(ctx, AllSettingsPatch{SettingsPatch: b.Settings, GuidePatch: b.Guide}); err != nil {
+	if _, err := s.EditAllSettings(ctx, AllSettingsPatch{SettingsPatch: b.Settings, GuidePatch: b.Guide, ComboSettingsPatch: b.ComboSettings}); err != nil {
 		return err
 	}
 	if rep.Resilience {

@@ -80,6 +80,11 @@ func (s *Service) Combos(context.Context) ([]Combo, error) {
 	return out, nil
 }
 
+// ActiveCombos returns the combos that are switched on, in the user's order.
+func (s *Service) ActiveCombos() []ComboRecord {
+	return slices.DeleteFunc(slices.Clone(s.combos.Load().records), func(r ComboRecord) bool { return !r.Enabled() })
+}
+
 func (s *Service) comboView(r ComboRecord) Combo {
 	v := Combo{Combo: r.Combo, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt}
 	v.Steps = append([]combo.Step{}, v.Steps...)

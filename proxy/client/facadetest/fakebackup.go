@@ -24,7 +24,7 @@ func (f *Fake) Export(ctx context.Context, passphrase string) (control.Backup, e
 // Import adds the connections whose names are free.
 func (f *Fake) Import(ctx context.Context, in control.ImportRequest) (control.ImportReport, error) {
 	err := f.enter(ctx, "Import")
-	rep := control.ImportReport{DryRun: in.DryRun == nil || *in.DryRun, Connections: []control.ImportConnection{}, Settings: true}
+	rep := control.ImportReport{DryRun: in.DryRun == nil || *in.DryRun, Connections: []control.ImportConnection{}, Combos: []control.ImportCombo{}, Settings: true}
 	if err == nil && in.Backup.Format != 1 {
 		err = control.Invalid("backup.format", "this version reads format 1")
 	}
