@@ -97,10 +97,11 @@ func (s *Service) comboView(r ComboRecord) Combo {
 	return v
 }
 
-// isModel reports whether a connection offers a model of this very name.
+// isModel reports whether a connection is known to offer a model of this very
+// name.
 func (s *Service) isModel(name string) bool {
 	return slices.ContainsFunc(s.Routes(), func(r *Route) bool {
-		return strings.EqualFold(r.Record.DefaultModel, name) || slices.ContainsFunc(r.models, func(m string) bool { return strings.EqualFold(m, name) })
+		return slices.ContainsFunc(r.knownModels(), func(m string) bool { return strings.EqualFold(m, name) })
 	})
 }
 

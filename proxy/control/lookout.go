@@ -13,8 +13,11 @@ import (
 // to several connections shows the first that can be used, else the one that
 // is back first.
 func (p *planning) look(t *combo.Target, into *combo.Live) {
+	if t.Kind == combo.KindRef {
+		return // its own plan will tell
+	}
 	at, ok := t.Data.(*comboPlace)
-	if !ok || len(at.routes) == 0 {
+	if !ok || len(at.routes) == 0 || at.opaque {
 		into.Hold = combo.Unavailable
 		return
 	}

@@ -201,8 +201,11 @@ func TestComboNames(t *testing.T) {
 	if _, err := s.EditCombo(t.Context(), off.ID, ComboPatch{Active: new(false)}); err != nil {
 		t.Fatal(err)
 	}
-	if on.Warning != nil {
-		t.Errorf("gpt-5 is a pattern's model, not a listed one: %+v", on.Warning)
+	if on.Warning == nil || on.Warning.Code != "COMBO_NAME_SHADOWS_MODEL" {
+		t.Errorf("gpt-5 hides a model of the catalogue: %+v", on.Warning)
+	}
+	if off.Warning != nil {
+		t.Errorf("nobody offers a model called asleep: %+v", off.Warning)
 	}
 	for name, want := range map[string]bool{"gpt-5": true, "gpt-5[1m]": true, "asleep": false, "gpt-5-mini": false, "auto": true, "auto/coding:cheap": true, "auto/nothing": false, "automatic": false, "AUTO/fast": true, "": false} {
 		if c, ok := s.Combo(name); ok != want || ok != (c != nil) {
@@ -261,6 +264,37 @@ func TestTargetsShowTheEnginesState(t *testing.T) {
 	now.Advance(2 * time.Hour)
 	if got = plan(t, s, "pair", combo.Request{}); !got[0].Usable() {
 		t.Errorf("after the cooldown %+v", got[0].Live)
+	}
+}
+
+func TestNestedCombosAreNoPlaces(t *testing.T) {
+	s, _, _ := planned(t, conn("openai", "a"))
+	made(t, s, "inner", "", step("openai/gpt-5"))
+	c := made(t, s, "outer", "random", step("inner"), step("openai/nothing-*"))
+	if _, err := s.EditCombo(t.Context(), c.ID, ComboPatch{Config: &map[string]any{"nestedComboMode": "execute"}}); err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range plan(t, s, "outer", combo.Request{}) {
+		if nested := x.Kind == combo.KindRef; nested != x.Usable() {
+			t.Errorf("%s %s is held by %q", x.Combo, x.Model, x.Live.Hold)
+		}
+		if choices, _ := s.ComboChoices(x, Ask{Dialect: dialect.Chat}); len(choices) != 0 {
+			t.Errorf("%s %s leads to a connection", x.Combo, x.Model)
+		}
+	}
+	p := s.Planner()
+	q := combo.Request{Now: t0}
+	outer, _ := p.Plan(mustCombo(t, s, "outer"), &q)
+	for w := p.Walk(outer, q); ; {
+		x, refusal, ok := w.Next()
+		if !ok {
+			t.Fatal("the walk never comes to the nested combo's target")
+		}
+		if refusal == nil && x.Model == "openai/gpt-5" && x.Usable() {
+			w.Abandon(t0)
+			break
+		}
+		w.Fail(x)
 	}
 }
 
