@@ -350,6 +350,24 @@ func TestModelFactsOverrideTheTable(t *testing.T) {
 	}
 }
 
+func TestTheCatalogueTellsOfModels(t *testing.T) {
+	s, _, _ := planned(t)
+	all, err := s.Providers(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range all {
+		switch {
+		case p.ID == "groq" && (len(p.KnownModels) == 0 || p.KnownModels[0].Name != "llama-3.3-70b-versatile" || *p.KnownModels[0].Output != 0.79 || !p.KnownModels[0].Tools):
+			t.Errorf("groq offers %+v", p.KnownModels)
+		case p.ID == "ollama-cloud" && p.KnownModels[0].Input != nil:
+			t.Errorf("a subscription has the price %v", *p.KnownModels[0].Input)
+		case p.ID == "custom" && p.KnownModels != nil:
+			t.Errorf("custom offers %+v", p.KnownModels)
+		}
+	}
+}
+
 func BenchmarkServicePlan(b *testing.B) {
 	var records []ConnectionRecord
 	var steps []ComboStep

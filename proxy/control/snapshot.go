@@ -129,6 +129,15 @@ func (s *Service) Providers(context.Context) ([]Provider, error) {
 			ID: p.ID, Name: p.Name, AuthType: string(p.Profile), BaseURLs: map[string]string{},
 			Models: p.Models, KeyEnv: p.KeyEnv, KeyURL: p.KeyURL, Custom: p.Custom, Claude: isClaude(p),
 		}
+		for _, m := range catalog.Models(p.ID) {
+			known := KnownModel{
+				Name: m.Name, Context: m.Context, MaxOutput: m.MaxOutput, Tools: m.Tools, Vision: m.Vision, Schema: m.Schema, Reasoning: m.Reasoning,
+			}
+			if m.Priced {
+				known.Input, known.Output = &m.Input, &m.Output
+			}
+			v.KnownModels = append(v.KnownModels, known)
+		}
 		for _, e := range p.Endpoints {
 			v.Dialects = append(v.Dialects, string(e.Dialect))
 			v.BaseURLs[string(e.Dialect)] = e.URL

@@ -145,10 +145,26 @@ type Provider struct {
 	BaseURLs    map[string]string `json:"baseUrls"`    // dialect → default base URL
 	Credentials []string          `json:"credentials"` // allowed kinds, default first
 	Models      []string          `json:"models"`      // patterns; ["*"] is any
-	KeyEnv      string            `json:"keyEnv,omitempty"`
-	KeyURL      string            `json:"keyUrl,omitempty"`
-	Custom      bool              `json:"custom"` // needs a base URL
-	Claude      bool              `json:"claude"` // has the two Claude switches
+	// KnownModels are well known ones, with list prices: to choose from, not a
+	// promise.
+	KnownModels []KnownModel `json:"knownModels,omitempty"`
+	KeyEnv      string       `json:"keyEnv,omitempty"`
+	KeyURL      string       `json:"keyUrl,omitempty"`
+	Custom      bool         `json:"custom"` // needs a base URL
+	Claude      bool         `json:"claude"` // has the two Claude switches
+}
+
+// KnownModel is a model of the catalogue.
+type KnownModel struct {
+	Name      string   `json:"name"`
+	Input     *float64 `json:"input,omitempty"`  // US dollars a million tokens
+	Output    *float64 `json:"output,omitempty"` // US dollars a million tokens
+	Context   int64    `json:"context"`          // window in tokens
+	MaxOutput int64    `json:"maxOutput"`        // tokens
+	Tools     bool     `json:"tools"`
+	Vision    bool     `json:"vision"`
+	Schema    bool     `json:"schema"` // structured output
+	Reasoning bool     `json:"reasoning"`
 }
 
 // Activity is one client request with the story of its answer.
