@@ -50,6 +50,26 @@ func TestActivitySurvivesRestart(t *testing.T) {
 	}
 }
 
+// Whatever a client or an upstream calls things, the log gives it back.
+func TestAwkwardTextsInTheLog(t *testing.T) {
+	for _, text := range []string{
+		"", "'", "a'b", "''); DROP TABLE proxy_logs; --", "?", "?1", "a\x00b", "a\nb", "käse", `"`, "a,b", "%", "\\", "x'41'",
+	} {
+		t.Run(fmt.Sprintf("%q", text), func(t *testing.T) {
+			s := open(t, t.TempDir())
+			want := control.Activity{
+				ID: 1, At: t0, Method: text, Path: text, Dialect: text, Client: text, Model: text, Result: text, Provider: text,
+				ConnectionID: "c", ConnectionName: text, EgressIP: text, Usage: control.Usage{StopReason: text},
+				Trace: []control.Step{{Kind: control.StepAnswered, ConnectionName: text, Model: text}},
+			}
+			s.AppendActivity(want)
+			if diff := cmp.Diff([]control.Activity{want}, activity(t, s, control.ActivityQuery{})); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
 func TestMaxActivityIDOfEmptyLog(t *testing.T) {
 	if id, err := open(t, t.TempDir()).MaxActivityID(t.Context()); id != 0 || err != nil {
 		t.Errorf("got %d, %v", id, err)

@@ -28,11 +28,11 @@ func BenchmarkActivityRow(b *testing.B) {
 		"gorm": func(g *gorm.DB, rows []control.Activity) error {
 			list := make([]activityRow, len(rows))
 			for i, a := range rows {
-				args, err := appendActivity(nil, &a)
+				trace, err := traceJSON(a.Trace)
 				if err != nil {
 					return err
 				}
-				list[i] = activityRow{ID: a.ID, Timestamp: millis{a.At}, Result: a.Result, Tried: args[19].(string), Trace: args[20].(string)}
+				list[i] = activityRow{ID: a.ID, Timestamp: millis{a.At}, Result: a.Result, Tried: triedList(tried(&a)), Trace: trace}
 			}
 			return g.Transaction(func(tx *gorm.DB) error { return tx.CreateInBatches(list, batchRows).Error })
 		},

