@@ -9,6 +9,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -157,17 +158,21 @@ func request(ctx context.Context, u *url.URL, header http.Header, call Call) *ht
 		// The whole body is at hand: a replay needs it, and passing the
 		// client's body through would lose answers that come early.
 		req.ContentLength = int64(len(call.Body))
-		req.Body = body{bytes.NewReader(call.Body)}
+		req.Body = inMemory(call.Body)
 		replays := 0
 		req.GetBody = func() (readCloser, error) {
 			if replays++; replays > bodiesOfReplay {
 				return nil, errReplayed
 			}
-			return body{bytes.NewReader(call.Body)}, nil
+			return inMemory(call.Body), nil
 		}
 	}
 	return req
 }
+
+// inMemory returns a body in the one form that the transport knows to be at
+// hand: headers and body then leave in one packet.
+func inMemory(raw []byte) readCloser { return io.NopCloser(bytes.NewReader(raw)) }
 
 func joinQuery(a, b string) string {
 	if a == "" || b == "" {

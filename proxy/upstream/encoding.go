@@ -16,12 +16,6 @@ import (
 
 type readCloser = io.ReadCloser
 
-// body is an in-memory request body.
-type body struct{ *bytes.Reader }
-
-// Close does nothing: there is nothing to free.
-func (body) Close() error { return nil }
-
 // ErrTooLarge is returned when a decoded body passes its limit.
 var ErrTooLarge = errors.New("the decoded body is too large")
 
