@@ -216,14 +216,14 @@ func (t *attempt) fail(o outcome.Outcome, header http.Header, body []byte) verdi
 		// broken one should not answer for the rest.
 		o.Class = outcome.Neutral
 	}
-	effect, o := t.report(o, header, body)
+	effect, o := t.report(t.clean(o), header, body)
 	x.step(control.Step{
 		Kind: control.StepFailed, Reason: string(o.Reason), Status: o.Status, Model: t.model,
 		DurationMs: time.Since(t.began).Milliseconds(), Until: x.s.svc.Real(effect.Until),
 	}, t.route)
 	x.act.FailedOver = true
 	f := failure{
-		route: t.route, model: t.model, outcome: o, until: effect.Until, header: header, body: t.route.Scrub(body),
+		route: t.route, model: t.model, outcome: o, until: effect.Until, header: t.scrubHeader(header), body: t.scrub(body),
 		code: t.code, target: t.leg.target,
 	}
 	if !o.Fallback {
@@ -270,7 +270,7 @@ func (t *attempt) credit() {
 	a, u := &t.x.act, &t.usage
 	a.Usage = control.Usage{
 		InputTokens: u.Input, OutputTokens: u.Output, CacheReadTokens: u.CacheRead, CacheWriteTokens: u.CacheWrite,
-		ReasoningTokens: u.Reasoning, StopReason: u.Stop,
+		ReasoningTokens: u.Reasoning, StopReason: string(t.scrub([]byte(u.Stop))),
 	}
 	a.ConnectionID, a.ConnectionName, a.Provider = t.route.Record.ID, t.route.Record.Name, t.route.Provider.ID
 	a.EgressIP = t.x.s.egress.known(t.route)

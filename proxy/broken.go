@@ -22,10 +22,12 @@ import (
 func (s *relay) brokenByUpstream(p []byte) verdict {
 	all := append(s.held, p...)
 	s.held = nil
+	at := max(s.failAt-s.passed, 0)
+	told := s.t.scrub(all[at:])
 	if s.t.x.client.CutBrokenStream {
-		all = all[:s.failAt-s.passed]
+		told = nil
 	}
-	if s.pass(all) {
+	if s.send(append(all[:at:at], told...)) {
 		s.t.cut(s.t.errorEvent(s.res, s.errorData))
 	}
 	return ended
@@ -42,7 +44,7 @@ func (s *relay) brokenOff(ctx context.Context, err error) verdict {
 
 // broken ends a stream that broke after output: never a clean end (ruling 44).
 func (s *relay) broken(o outcome.Outcome) verdict {
-	if s.pass(s.farewell()) {
+	if s.send(s.farewell()) {
 		s.t.cut(o)
 	}
 	return ended
@@ -54,7 +56,7 @@ func (s *relay) farewell() []byte {
 	if s.t.x.client.CutBrokenStream {
 		return nil
 	}
-	return append(s.block.close(), s.t.x.rt.dialect.ErrorEvent(dialect.Refusal{
+	return append(append(s.between(), s.block.close()...), s.t.x.rt.dialect.ErrorEvent(dialect.Refusal{
 		Status: http.StatusBadGateway, Type: "api_error", Code: "upstream_stream_broken",
 		Message: "The stream from " + s.t.route.Record.Name + " broke off before the answer was complete. Please try again.",
 	})...)
@@ -66,7 +68,7 @@ func (s *relay) deliver() verdict {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.open = true
-	if !s.put(nil) || !s.put(s.farewell()) {
+	if !s.put(nil) || !s.out(s.farewell()) {
 		return s.t.gone()
 	}
 	s.t.credit()
@@ -78,7 +80,7 @@ func (s *relay) deliver() verdict {
 // no client can take it for a whole one.
 func (t *attempt) cut(o outcome.Outcome) {
 	x := t.x
-	effect := t.permit.Report(o)
+	effect := t.permit.Report(t.clean(o))
 	t.route.Use.Failed.Add(1)
 	x.s.meter.Attempt(t.route.Provider.ID, o.Class)
 	t.credit()

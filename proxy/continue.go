@@ -40,7 +40,7 @@ func (s *relay) continued(ctx context.Context, err error) (verdict, bool) {
 		}
 		if rest, ok := s.told.Rest(next); ok {
 			s.t.usage = usage
-			if !s.pass(s.told.End(d, rest, next)) {
+			if !s.send(append(s.between(), s.told.End(d, rest, next)...)) {
 				return ended, true
 			}
 			return s.t.answered(s.res.StatusCode), true

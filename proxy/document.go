@@ -23,6 +23,7 @@ func (t *attempt) head(res *http.Response, length int) {
 	}
 	t.x.out.head(res.StatusCode, func(h http.Header) {
 		upstream.CopyAnswerHeader(h, res.Header)
+		t.scrubAnswer(h)
 		h.Set(headerSelected, t.route.Record.ID)
 		switch {
 		case isEventStream(res):

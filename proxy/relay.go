@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -202,17 +203,59 @@ func (s *relay) pass(p []byte) bool {
 	return false
 }
 
+// send is pass for what ends the stream: nothing is held back any more.
+func (s *relay) send(p []byte) bool {
+	if s.out(p) {
+		return true
+	}
+	s.t.gone()
+	return false
+}
+
 func (s *relay) put(p []byte) bool {
+	if len(s.held) > 0 {
+		p, s.held = append(s.held, p...), nil
+	}
+	if n := s.torn(len(p)); n > 0 {
+		s.held = bytes.Clone(p[len(p)-n:])
+		p = p[:len(p)-n]
+	}
+	return s.out(p)
+}
+
+func (s *relay) out(p []byte) bool {
 	if !s.headed {
 		s.headed = true
 		s.t.head(s.res, -1)
-		if len(s.held) > 0 {
-			p = append(s.held, p...)
-			s.held = nil
-		}
 	}
 	s.passed += int64(len(p))
 	return s.t.x.out.write(p)
+}
+
+// torn returns how many of the last n bytes are kept until more comes: an event
+// without its end, so that nothing of ours is ever glued to it, and so that an
+// error is read before the client does. No client can use it yet. What grows too
+// large goes out.
+func (s *relay) torn(n int) int {
+	e := s.scan.Begun()
+	kept := e.End - e.Start
+	if kept > maxHeld || kept > maxTorn && !dialect.MayFail(e) {
+		return 0
+	}
+	return int(min(kept, int64(n)))
+}
+
+// maxTorn is how much of an event is kept back that does not look like an error.
+const maxTorn = 8 << 10
+
+// between returns what separates an event of ours from what the client has: an
+// event without its end.
+func (s *relay) between() []byte {
+	s.held = nil
+	if !s.headed || !s.scan.Pending() {
+		return nil
+	}
+	return []byte("\n\n")
 }
 
 // end handles the end of the upstream's stream.
@@ -226,6 +269,9 @@ func (s *relay) end(ctx context.Context, err error) verdict {
 	complete := s.failAt < 0 && s.t.x.rt.dialect.Complete(s.last)
 	switch {
 	case s.headed && complete:
+		if !s.pass(nil) {
+			return ended
+		}
 		return s.t.answered(s.res.StatusCode)
 	case s.t.x.r.Context().Err() != nil:
 		return s.t.gone()

@@ -1,7 +1,6 @@
 package control
 
 import (
-	"bytes"
 	"cmp"
 	"slices"
 	"strings"
@@ -40,19 +39,6 @@ type Use struct {
 
 // Key returns the connection's credential. It must never be printed.
 func (r *Route) Key() string { return r.key }
-
-// Scrub takes the credential out of what an upstream wrote: some repeat it in
-// their error messages, which clients show and log.
-func (r *Route) Scrub(text []byte) []byte {
-	if len(r.key) < minScrubbed || !bytes.Contains(text, []byte(r.key)) {
-		return text
-	}
-	return bytes.ReplaceAll(text, []byte(r.key), []byte("[redacted]"))
-}
-
-// minScrubbed is the length from which a credential is more than a word that
-// may stand in a text by chance.
-const minScrubbed = 8
 
 // Credential returns where the credential comes from.
 func (r *Route) Credential() catalog.CredentialKind {

@@ -61,7 +61,19 @@ func (n Name) ReadEnd(e sse.Event) Progress {
 	return n.Read(sse.Event{Name: e.Name, Data: head(e.Data)})
 }
 
+// MayFail reports whether an event that has not ended yet looks like an error: the
+// name says so, or the data so far.
+func MayFail(e sse.Event) bool {
+	switch string(e.Name) {
+	case "error", "response.failed":
+		return true
+	}
+	return bytes.Contains(e.Data, errorKey) || bytes.Contains(e.Data, failedWord)
+}
+
 var (
+	failedWord = []byte(`response.failed`)
+
 	errorKey  = []byte(`"error"`)
 	finishKey = []byte(`"finish_reason"`)
 	doneMark  = []byte("[DONE]")

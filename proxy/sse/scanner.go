@@ -97,6 +97,25 @@ func (s *Scanner) Feed(p []byte, emit func(Event) bool) {
 // were fed. At the end of a stream it means that the last event is torn.
 func (s *Scanner) Pending() bool { return s.open || len(s.line) > 0 }
 
+// Begun returns what is known of the event that no empty line has closed yet,
+// with the line under way as its data. Its Start and End span what a reader
+// cannot use yet: comments that are complete are no part of it. Its slices are
+// valid until the scanner is fed again.
+func (s *Scanner) Begun() Event {
+	e := Event{Name: s.name, Data: s.data, Start: s.from, End: s.offset}
+	if s.hasData || len(s.name) > 0 {
+		e.Start = s.start
+	}
+	switch {
+	case len(s.line) == 0:
+	case s.hasData:
+		e.Data = append(append([]byte{}, s.data...), s.line...)
+	default:
+		e.Data = s.line
+	}
+	return e
+}
+
 // Flush calls emit for an event that only lacks its closing empty line. Some
 // servers end their last event with the stream.
 func (s *Scanner) Flush(emit func(Event) bool) {
@@ -105,6 +124,7 @@ func (s *Scanner) Flush(emit func(Event) bool) {
 		s.line = s.line[:0]
 	}
 	s.take(nil, emit)
+	s.from = s.offset
 }
 
 // lineEnd returns the index of the first CR or LF, or -1.

@@ -159,3 +159,39 @@ func BenchmarkScanner(b *testing.B) {
 		s.Feed(event, func(Event) bool { return true })
 	}
 }
+
+func TestBegun(t *testing.T) {
+	for _, tt := range []struct {
+		name       string
+		chunks     []string
+		event      string
+		data       string
+		start, end int64
+	}{
+		{"nothing", nil, "", "", 0, 0},
+		{"a whole event", []string{"data: 1\n\n"}, "", "", 9, 9},
+		{"a line without its end", []string{"data: 1\n\nda", "ta: 2"}, "", "data: 2", 9, 16},
+		{"a name", []string{"data: 1\n\nevent: x\n"}, "x", "", 9, 18},
+		{"a name and half a line", []string{"event: x\r", "\ndata: {"}, "x", "data: {", 0, 17},
+		{"data without the empty line", []string{"data: 1\ndata: 2\n"}, "", "1\n2", 0, 16},
+		{"data and half a line", []string{"data: 1\ndat"}, "", "1dat", 0, 11},
+		{"a comment", []string{": c\n"}, "", "", 4, 4},
+		{"half a comment", []string{": c\n: d"}, "", ": d", 4, 7},
+		{"flushed", []string{"data: 1", "flush"}, "", "", 7, 7},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var s Scanner
+			for _, c := range tt.chunks {
+				if c == "flush" {
+					s.Flush(func(Event) bool { return true })
+					continue
+				}
+				s.Feed([]byte(c), func(Event) bool { return true })
+			}
+			e := s.Begun()
+			if string(e.Name) != tt.event || string(e.Data) != tt.data || e.Start != tt.start || e.End != tt.end {
+				t.Errorf("got %q %q %d…%d", e.Name, e.Data, e.Start, e.End)
+			}
+		})
+	}
+}

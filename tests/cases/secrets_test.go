@@ -170,19 +170,27 @@ func reimport(t *testing.T, k *scenario.Kit, c *canaries, key string) {
 // files looks through everything in the data directory.
 func files(t *testing.T, k *scenario.Kit, c *canaries) {
 	t.Helper()
+	c.look(t, "the data directory", filesOf(t, filepath.Dir(k.Store.Path())))
+}
+
+// filesOf returns everything that the files in a directory hold.
+func filesOf(t *testing.T, dir string) string {
+	t.Helper()
+	var all strings.Builder
 	n := 0
-	err := filepath.WalkDir(filepath.Dir(k.Store.Path()), func(path string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
 		raw, err := os.ReadFile(path)
 		n++
-		c.look(t, "the file "+d.Name(), string(raw))
+		all.Write(raw)
 		return err
 	})
 	if err != nil || n < 2 {
 		t.Errorf("%d files were looked at: %v", n, err)
 	}
+	return all.String()
 }
 
 // An exported configuration, with its keys, makes the same product elsewhere.
