@@ -104,6 +104,7 @@ func (x *exchange) try(ctx context.Context, a *resilience.Attempt, l *leg) verdi
 func (t *attempt) once() verdict {
 	ctx, cancel := context.WithCancelCause(t.ctx)
 	defer cancel(nil)
+	t.ahead = t.x.s.up.Ahead()
 	t.watch = newWatch(t.x.s.limits.Headers, cancel)
 	defer t.watch.stop()
 	res, err := t.send(ctx, t.bodyFor())
@@ -205,7 +206,9 @@ type attempt struct {
 	// recovery holds the switches, reopened how often they were made use of.
 	recovery settings.StreamRecovery
 	reopened int
-	kept     *relay // an earlier try that had begun to say something
+	kept     *relay        // an earlier try that had begun to say something
+	ahead    time.Duration // of the wall clock when the present call began
+	woken    bool          // it was made again after a sleep
 }
 
 // fail reports a failure before the commit point and says how to go on.

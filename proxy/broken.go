@@ -81,7 +81,9 @@ func (s *relay) deliver() verdict {
 func (t *attempt) cut(o outcome.Outcome) {
 	x := t.x
 	effect := t.permit.Report(t.clean(o))
-	t.route.Use.Failed.Add(1)
+	if o.Class == outcome.Failure {
+		t.route.Use.Failed.Add(1)
+	}
 	x.s.meter.Attempt(t.route.Provider.ID, o.Class)
 	t.credit()
 	x.step(control.Step{
@@ -98,7 +100,7 @@ func (s *relay) lost(ctx context.Context, err error) verdict {
 	if s.content {
 		s.t.kept = s
 	}
-	if s.t.reopens() && mayReopen(context.Cause(ctx), err) {
+	if s.t.asksAgain(ctx, err) {
 		return s.t.reopen(o)
 	}
 	return s.t.fail(o, nil, nil)
@@ -106,6 +108,16 @@ func (s *relay) lost(ctx context.Context, err error) verdict {
 
 // maxReopened is how often one target is asked again at most.
 const maxReopened = 4
+
+// asksAgain reports whether the same target is asked again after this failure:
+// where recovery is switched on, and once after a sleep of the machine.
+func (t *attempt) asksAgain(ctx context.Context, err error) bool {
+	if t.x.s.up.SleptSince(t.ahead) && !t.woken && !t.x.rt.probe {
+		t.woken = true
+		return true
+	}
+	return t.reopens() && mayReopen(context.Cause(ctx), err)
+}
 
 // reopens reports whether the same target may be asked again.
 func (t *attempt) reopens() bool {

@@ -99,7 +99,7 @@ func (t *attempt) document(ctx context.Context, res *http.Response) verdict {
 // it.
 func (t *attempt) lostDocument(ctx context.Context, err error) verdict {
 	o := t.streamFailure(ctx, err)
-	if t.reopens() && mayReopen(context.Cause(ctx), err) {
+	if t.asksAgain(ctx, err) {
 		return t.reopen(o)
 	}
 	return t.fail(o, nil, nil)

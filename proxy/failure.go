@@ -58,7 +58,7 @@ func (t *attempt) broke(ctx context.Context, err error) verdict {
 		return t.fencedOff(e)
 	}
 	o := t.streamFailure(ctx, err)
-	if t.reopens() && mayReopen(context.Cause(ctx), err) {
+	if t.asksAgain(ctx, err) {
 		return t.reopen(o)
 	}
 	return t.fail(o, nil, nil)
@@ -66,6 +66,9 @@ func (t *attempt) broke(ctx context.Context, err error) verdict {
 
 // codeEarlyEOF is the word for an answer that ended before it began.
 const codeEarlyEOF = "STREAM_EARLY_EOF"
+
+// codeSlept is the word for an answer that broke off because this machine slept.
+const codeSlept = "MACHINE_SLEPT"
 
 // streamFailure says whose fault it is that an answer did not come or broke.
 func (t *attempt) streamFailure(ctx context.Context, err error) outcome.Outcome {
@@ -77,6 +80,9 @@ func (t *attempt) streamFailure(ctx context.Context, err error) outcome.Outcome 
 		t.code = combo.CodeTargetTimeout
 	case errors.As(cause, &ours):
 		t.code = string(ours.Code)
+	case t.x.s.up.SleptSince(t.ahead):
+		t.code = codeSlept
+		return t.without(classify.LocalDeadline) // what broke meanwhile is nobody's fault
 	case errors.As(cause, &late) && late.cause != watchdog.NoAnswer:
 		t.code = late.cause.Code()
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):

@@ -28,8 +28,13 @@ type route struct {
 // intake reads a request whole: an answer that begins before the body has
 // been taken would be lost, and a second target needs the body again.
 func (s *Server) intake(w http.ResponseWriter, r *http.Request) (dialect.Body, *dialect.Refusal) {
-	raw, err := readAll(http.MaxBytesReader(w, r.Body, s.maxBody), r.ContentLength, s.maxBody)
+	p := newPace(w, r.Body, s.limits.Upload)
+	raw, err := readAll(http.MaxBytesReader(w, p, s.maxBody), r.ContentLength, s.maxBody)
+	p.stop(err == nil)
 	if err != nil {
+		if errors.Is(err, errSlowBody) {
+			w.Header().Set("Connection", "close") // the rest may come at any time
+		}
 		return dialect.Body{}, s.bodyRefusal(err)
 	}
 	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
@@ -71,6 +76,11 @@ func (s *Server) bodyRefusal(err error) *dialect.Refusal {
 		return &dialect.Refusal{
 			Status: http.StatusRequestEntityTooLarge, Type: "request_too_large", Code: "body_too_large",
 			Message: fmt.Sprintf("The request body is larger than Breakwater's limit of %d MiB.", s.maxBody>>20),
+		}
+	case errors.Is(err, errSlowBody):
+		return &dialect.Refusal{
+			Status: http.StatusRequestTimeout, Type: "timeout_error", Code: "request_body_timeout",
+			Message: fmt.Sprintf("The request body did not come on: hardly anything arrived for %v.", s.limits.Upload),
 		}
 	case errors.Is(err, upstream.ErrEncoding):
 		return &dialect.Refusal{

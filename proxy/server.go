@@ -51,10 +51,9 @@ type Server struct {
 
 // Figures of the listening side.
 const (
-	readHeaderTimeout = 30 * time.Second
-	keepAliveTimeout  = 2 * time.Minute
-	maxRequestHeader  = 1 << 20 // case P39: 40 KB of cookies pass, 2 MiB do not
-	drainTimeout      = 5 * time.Second
+	keepAliveTimeout = 2 * time.Minute
+	maxRequestHeader = 1 << 20 // case P39: 40 KB of cookies pass, 2 MiB do not
+	drainTimeout     = 5 * time.Second
 )
 
 // New returns a server; Serve makes it answer.
@@ -71,7 +70,7 @@ func New(o Options) *Server {
 		s.limits = DefaultLimits()
 	}
 	s.http = &http.Server{
-		Handler: s.guard(s.routes(o.API)), ReadHeaderTimeout: readHeaderTimeout, IdleTimeout: keepAliveTimeout,
+		Handler: s.guard(s.routes(o.API)), ReadHeaderTimeout: s.limits.Head, IdleTimeout: keepAliveTimeout,
 		MaxHeaderBytes: maxRequestHeader, ErrorLog: slog.NewLogLogger(o.Log.Handler(), slog.LevelDebug),
 	}
 	return s

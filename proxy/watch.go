@@ -23,6 +23,8 @@ type Limits struct {
 	Total        time.Duration // for a whole stream
 	Write        time.Duration // for a client that does not read (case P34)
 	Heartbeat    time.Duration // between two signs of life to a client that waits
+	Head         time.Duration // for the headers of a request
+	Upload       time.Duration // for a part of a request body (see pace)
 	// Hold bounds how long any client waits for its headers; zero leaves it
 	// to the client's profile.
 	Hold time.Duration
@@ -48,7 +50,7 @@ func LimitsOf(t settings.Timeouts) Limits {
 	return Limits{
 		Headers: ms(t.FetchHeadersMs), Readiness: ms(t.StreamReadinessMs), ReadinessMax: ms(t.StreamReadinessMaxMs),
 		Stall: ms(t.StreamStallMs), Idle: ms(t.StreamIdleMs), Body: ms(t.FetchBodyMs), Total: ms(t.StreamActiveMs),
-		Write: writeLimit, Heartbeat: ms(t.HeartbeatMs),
+		Write: writeLimit, Heartbeat: ms(t.HeartbeatMs), Head: headLimit, Upload: uploadLimit,
 	}
 }
 

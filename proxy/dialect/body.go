@@ -51,6 +51,9 @@ func ReadBody(raw []byte) (Body, error) {
 			if v.Type != gjson.String || v.Str == "" {
 				return ErrNoModel
 			}
+			if !utf8.ValidString(v.Str) {
+				v.Str = string([]rune(v.Str)) // as every decoder reads it
+			}
 			b.Model, b.modelAt, b.modelEnd, hasModel = v.Str, at, end, true
 		case "stream":
 			if hasStream {

@@ -82,6 +82,7 @@ func FuzzReadBody(f *testing.F) {
 	for _, seed := range []string{
 		`{"model":"m1","stream":true,"messages":[{"role":"user","content":"hi"}]}`,
 		`{"a":{"b":[{"c":"\\\""}]},"model":"x\u00e9/y[1m]"}`, `{"model":"a","model":"b"}`, `{"model":`, `[]`, "",
+		"{\"model\":\"\xb5x\"}",
 	} {
 		f.Add([]byte(seed))
 	}

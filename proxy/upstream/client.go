@@ -42,6 +42,7 @@ const bodiesOfReplay = 2
 // Client sends calls to providers. It keeps connections open between calls.
 type Client struct {
 	transport *http.Transport
+	ahead     func() time.Duration
 	clock     skew
 }
 
@@ -55,6 +56,9 @@ type Options struct {
 	// Proxy chooses an outbound proxy; nil reads HTTP_PROXY, HTTPS_PROXY and
 	// NO_PROXY.
 	Proxy func(*http.Request) (*url.URL, error)
+	// Ahead tells how far the wall clock has run ahead of the monotonic one; nil
+	// measures it.
+	Ahead func() time.Duration
 	// Dial opens the connections; nil dials as usual.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
@@ -89,7 +93,11 @@ func New(o Options) *Client {
 	if o.RootCAs != nil {
 		t.TLSClientConfig = &tls.Config{RootCAs: o.RootCAs, MinVersion: tls.VersionTLS12}
 	}
-	return &Client{transport: t}
+	c := &Client{transport: t, ahead: o.Ahead}
+	if c.ahead == nil {
+		c.ahead = measured
+	}
+	return c
 }
 
 // Close drops the idle connections.
@@ -126,7 +134,7 @@ func (c *Client) Do(ctx context.Context, call Call) (*http.Response, error) {
 	}
 	u.Path = strings.TrimSuffix(u.Path, "/") + call.Path
 	u.RawQuery = joinQuery(u.RawQuery, call.Query)
-	if c.clock.slept(time.Now()) {
+	if c.clock.jumped(c.ahead()) {
 		// What was open before the machine slept is dead, and does not know.
 		c.transport.CloseIdleConnections()
 	}

@@ -29,21 +29,32 @@ func isDead(err error) bool {
 // before the machine is taken to have slept.
 const sleepAfter = 5 * time.Second
 
-// skew notices that the machine slept: the monotonic clock stops meanwhile,
-// the wall clock does not. The zero value is ready to use.
+// skew notices that the machine slept: the monotonic clock stops meanwhile, the
+// wall clock does not. The zero value is ready to use.
 type skew struct {
 	ahead atomic.Int64 // wall time minus monotonic time, in nanoseconds
 	known atomic.Bool
 }
 
+// jumped reports whether the machine slept since the last call.
+func (s *skew) jumped(ahead time.Duration) bool {
+	before := s.ahead.Swap(int64(ahead))
+	return s.known.Swap(true) && ahead-time.Duration(before) > sleepAfter
+}
+
 // began anchors the monotonic clock.
 var began = time.Now()
 
-// slept reports whether the machine slept since the last call.
-func (s *skew) slept(now time.Time) bool { return s.jumped(now.UnixNano(), now.Sub(began)) }
-
-func (s *skew) jumped(wall int64, mono time.Duration) bool {
-	ahead := wall - int64(mono)
-	before := s.ahead.Swap(ahead)
-	return s.known.Swap(true) && time.Duration(ahead-before) > sleepAfter
+// measured is wall time minus monotonic time.
+func measured() time.Duration {
+	now := time.Now()
+	return time.Duration(now.UnixNano() - int64(now.Sub(began)))
 }
+
+// Ahead returns how far the wall clock is ahead of the monotonic one; only the
+// difference of two calls means something.
+func (c *Client) Ahead() time.Duration { return c.ahead() }
+
+// SleptSince reports whether the machine slept since Ahead returned that (case
+// P55).
+func (c *Client) SleptSince(ahead time.Duration) bool { return c.ahead()-ahead > sleepAfter }

@@ -175,7 +175,7 @@ func TestSleepIsNoticed(t *testing.T) {
 		{1050, 30, false}, // set back by hand
 		{1060, 40, false},
 	} {
-		if got := s.jumped(tt.wall*second, time.Duration(tt.mono*second)); got != tt.want {
+		if got := s.jumped(time.Duration((tt.wall - tt.mono) * second)); got != tt.want {
 			t.Errorf("step %d: got %v", i, got)
 		}
 	}

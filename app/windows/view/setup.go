@@ -15,30 +15,34 @@ type Setup struct {
 	Note   string
 }
 
+// direct keeps a client from sending what is meant for this machine through an
+// outbound proxy (case P58).
+const direct = "NO_PROXY=127.0.0.1,localhost,::1 "
+
 // Setups returns the set-up lines for the clients, with models that the
 // connections offer where a line needs one.
 func Setups(s control.Snapshot) []Setup {
 	end := strings.TrimRight(s.Endpoint, "/")
 	claude := Setup{
 		Client: "Claude Code",
-		Line:   fmt.Sprintf("ANTHROPIC_BASE_URL=%s ANTHROPIC_AUTH_TOKEN=local claude", end),
+		Line:   fmt.Sprintf(direct+"ANTHROPIC_BASE_URL=%s ANTHROPIC_AUTH_TOKEN=local claude", end),
 		Note:   T("Any token will do: Breakwater puts in the key of the connection."),
 	}
 	if slices.ContainsFunc(s.Connections, func(c control.Connection) bool { return c.Credential == "passthrough" && c.Active }) {
-		claude.Line = fmt.Sprintf("ANTHROPIC_BASE_URL=%s claude", end)
+		claude.Line = fmt.Sprintf(direct+"ANTHROPIC_BASE_URL=%s claude", end)
 		claude.Note = T("Stay signed in: your subscription's sign-in is passed through.")
 	}
 	return []Setup{
 		claude,
 		{
 			Client: "Codex",
-			Line: fmt.Sprintf(`codex -m %s -c model_provider=breakwater -c 'model_providers.breakwater={name="breakwater",base_url="%s/v1",wire_api="responses"}'`,
+			Line: fmt.Sprintf(direct+`codex -m %s -c model_provider=breakwater -c 'model_providers.breakwater={name="breakwater",base_url="%s/v1",wire_api="responses"}'`,
 				model(s, "responses", "gpt-5"), end),
 			Note: T("The same keys can live in ~/.codex/config.toml."),
 		},
 		{
 			Client: "aider",
-			Line:   fmt.Sprintf("OPENAI_API_BASE=%s/v1 OPENAI_API_KEY=local aider --model openai/%s", end, model(s, "chat", "MODEL")),
+			Line:   fmt.Sprintf(direct+"OPENAI_API_BASE=%s/v1 OPENAI_API_KEY=local aider --model openai/%s", end, model(s, "chat", "MODEL")),
 			Note:   T("The prefix openai/ picks the dialect and is not sent."),
 		},
 		{

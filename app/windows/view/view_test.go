@@ -331,19 +331,24 @@ func TestConnectionRowsSort(t *testing.T) {
 
 func TestSetupsFitTheConnections(t *testing.T) {
 	s := control.Snapshot{Endpoint: "http://127.0.0.1:7411"}
-	if got := Setups(s)[0].Line; got != "ANTHROPIC_BASE_URL=http://127.0.0.1:7411 ANTHROPIC_AUTH_TOKEN=local claude" {
+	if got := Setups(s)[0].Line; got != "NO_PROXY=127.0.0.1,localhost,::1 ANTHROPIC_BASE_URL=http://127.0.0.1:7411 ANTHROPIC_AUTH_TOKEN=local claude" {
 		t.Error(got)
 	}
 	s.Connections = []control.Connection{{Credential: "passthrough", Active: true}, {DefaultModel: "gpt-5-codex", Dialects: []string{"responses", "chat"}, Active: true}}
 	lines := Setups(s)
-	if lines[0].Line != "ANTHROPIC_BASE_URL=http://127.0.0.1:7411 claude" {
+	if lines[0].Line != "NO_PROXY=127.0.0.1,localhost,::1 ANTHROPIC_BASE_URL=http://127.0.0.1:7411 claude" {
 		t.Error("a passthrough connection needs the client's own sign-in: ", lines[0].Line)
 	}
-	if !strings.HasPrefix(lines[1].Line, "codex -m gpt-5-codex ") || !strings.Contains(lines[1].Line, `wire_api="responses"`) {
+	if !strings.HasPrefix(lines[1].Line, "NO_PROXY=127.0.0.1,localhost,::1 codex -m gpt-5-codex ") || !strings.Contains(lines[1].Line, `wire_api="responses"`) {
 		t.Error(lines[1].Line)
 	}
 	if !strings.HasSuffix(lines[2].Line, "--model openai/gpt-5-codex") {
 		t.Error(lines[2].Line)
+	}
+	for _, l := range lines {
+		if !strings.HasPrefix(l.Line, "NO_PROXY=127.0.0.1,localhost,::1 ") {
+			t.Error("case P58 an outbound proxy of the environment would get the requests: ", l.Line)
+		}
 	}
 }
 
