@@ -26,6 +26,7 @@ func Contract(t *testing.T, f control.Facade) {
 	t.Run("resilience settings take effect at once", func(t *testing.T) { policySettings(t, f) })
 	t.Run("combos are made, changed, ordered and deleted", func(t *testing.T) { combos(t, f) })
 	t.Run("combos are refused with the code of what is wrong", func(t *testing.T) { comboRefusals(t, f) })
+	t.Run("settings of combos change with the others", func(t *testing.T) { comboSettings(t, f) })
 	t.Run("API keys are made, changed and deleted", func(t *testing.T) { apiKeys(t, f) })
 	t.Run("a configuration is exported and imported", func(t *testing.T) { backups(t, f) })
 	t.Run("no desktop and no demo are errors of their own", func(t *testing.T) { absent(t, f) })

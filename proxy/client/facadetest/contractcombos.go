@@ -138,3 +138,32 @@ func comboRefusals(t *testing.T, f control.Facade) {
 		t.Errorf("refusals left %v", listed)
 	}
 }
+
+func comboSettings(t *testing.T, f control.Facade) {
+	ctx := t.Context()
+	before, err := f.AllSettings(ctx)
+	if err != nil || before.ComboDefaults == nil || before.ProviderOverrides == nil || before.ModelFacts == nil {
+		t.Fatalf("AllSettings = %+v, %v", before.ComboSettings, err)
+	}
+	after, err := f.EditAllSettings(ctx, control.AllSettingsPatch{ComboSettingsPatch: control.ComboSettingsPatch{
+		ComboDefaults:              &map[string]any{"maxRetries": 2.0},
+		ProviderOverrides:          &map[string]map[string]any{"openai": {"queueDepth": 0.0}},
+		ComboStickyRoundRobinLimit: new(4), DisableSessionStickiness: new(true),
+		ModelFacts: &map[string]control.ModelFact{"openai/gpt-5": {Input: new(1.5), Output: new(0.0), Vision: new(false)}},
+	}})
+	if err != nil || after.Revision <= before.Revision || after.ComboDefaults["maxRetries"] != 2.0 || after.ProviderOverrides["openai"]["queueDepth"] != 0.0 ||
+		after.ComboStickyRoundRobinLimit != 4 || !after.DisableSessionStickiness || after.CompatFilterFailOpen {
+		t.Errorf("EditAllSettings = %+v, %v", after.ComboSettings, err)
+	}
+	fact := after.ModelFacts["openai/gpt-5"]
+	if fact.Input == nil || *fact.Input != 1.5 || fact.Output == nil || *fact.Output != 0 || fact.Vision == nil || *fact.Vision || fact.Tools != nil {
+		t.Errorf("facts %+v", fact)
+	}
+	back, err := f.EditAllSettings(ctx, control.AllSettingsPatch{ComboSettingsPatch: control.ComboSettingsPatch{
+		ComboDefaults: &map[string]any{}, ProviderOverrides: &map[string]map[string]any{}, ModelFacts: &map[string]control.ModelFact{},
+		ComboStickyRoundRobinLimit: new(0), DisableSessionStickiness: new(false),
+	}})
+	if err != nil || len(back.ComboDefaults)+len(back.ProviderOverrides)+len(back.ModelFacts)+back.ComboStickyRoundRobinLimit != 0 || back.DisableSessionStickiness {
+		t.Errorf("taken back %+v, %v", back.ComboSettings, err)
+	}
+}
