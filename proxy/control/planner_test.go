@@ -2,7 +2,6 @@ package control
 
 import (
 	"fmt"
-	"io"
 	"log/slog"
 	"slices"
 	"strings"
@@ -39,7 +38,7 @@ func planned(t testing.TB, records ...ConnectionRecord) (*Service, *memory, *clo
 func restarted(t testing.TB, store *memory) (*Service, *memory, *clock.Fake) {
 	t.Helper()
 	now := clock.NewFake(t0)
-	s, err := New(t.Context(), Config{Store: store, Secrets: noSecrets{}, Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Clock: now})
+	s, err := New(t.Context(), Config{Store: store, Secrets: noSecrets{}, Log: slog.New(slog.DiscardHandler), Clock: now})
 	if err != nil {
 		t.Fatal(err)
 	}

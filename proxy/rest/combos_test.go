@@ -1,9 +1,14 @@
 package rest
 
 import (
+	"encoding/json"
 	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
 	"testing"
 
+	"breakwater/proxy/client/facadetest"
 	"breakwater/proxy/control"
 )
 
@@ -63,5 +68,38 @@ func TestComboRoutes(t *testing.T) {
 		b := combosBench(t)
 		b.fake.Fail = func(string) error { return errors.New("disk canary") }
 		b.run(t, scenario{method: "POST", path: "/api/combos", body: `{"name":"X","models":[]}`, status: 500, want: []string{"INTERNAL_001", `"category":"internal"`}, not: []string{"canary"}, calls: []string{"AddCombo"}})
+	})
+}
+
+// FuzzComboBody holds that no body is answered with a failure of ours, and that
+// what is taken comes back as a whole combo.
+func FuzzComboBody(f *testing.F) {
+	for _, body := range []string{
+		`{"name":"n","models":["a/b",{"model":"c/*","weight":"7"},{"comboName":"n2"}],"config":{"auto":{"weights":{"quota":1}}}}`,
+		`{"name":"n","models":[{"kind":"provider-wildcard","provider":"x"}],"strategy":"pipeline"}`, `{"name":"","models":null}`,
+		`{"name":"n","config":{"compositeTiers":{"defaultTier":"a","tiers":{"a":{"stepId":"s"}}}}}`, `[]`, `{`, "null", `{"name":"n","tool_filter_regex":"("}`,
+	} {
+		f.Add(body)
+	}
+	f.Fuzz(func(t *testing.T, body string) {
+		a := newAPI(Options{Facade: facadetest.New(), Token: func() string { return testToken }})
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/api/combos", strings.NewReader(body))
+		r.Header.Set("Authorization", "Bearer "+testToken)
+		r.Header.Set("Content-Type", "application/json")
+		w := httptest.NewRecorder()
+		a.ServeHTTP(w, r)
+		switch w.Code {
+		case http.StatusCreated:
+			var c control.Combo
+			if err := json.Unmarshal(w.Body.Bytes(), &c); err != nil || c.ID == "" || c.Name == "" || c.Version != 2 || c.Strategy == "" {
+				t.Errorf("%s made %s: %v", body, w.Body, err)
+			}
+		case http.StatusBadRequest, http.StatusConflict:
+			if !strings.Contains(w.Body.String(), `"code":"COMBO_00`) {
+				t.Errorf("%s is refused with %s", body, w.Body)
+			}
+		default:
+			t.Errorf("%s: %d %s", body, w.Code, w.Body)
+		}
 	})
 }
