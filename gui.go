@@ -11,6 +11,7 @@ import (
 	"breakwater/app"
 	"breakwater/app/setup"
 	"breakwater/app/windows"
+	"breakwater/db"
 	"breakwater/proxy/control"
 )
 
@@ -26,7 +27,12 @@ func (screen) Tray(ctx context.Context, f control.Facade, url, token, dataDir st
 
 // Window shows the main window.
 func (screen) Window(ctx context.Context, f control.Facade, url, page, dataDir string) error {
+	sqlite, err := db.SQLiteVersion(ctx)
+	if err != nil {
+		return err
+	}
 	o := windows.Options{
+		Parts:  parts(sqlite),
 		Facade: f, Page: page, DataDir: dataDir, Address: url, NoTray: os.Getenv(app.EnvNoTray) != "",
 		StartDemo: func(ctx context.Context) error { return app.StartDemo(ctx, dataDir) },
 	}

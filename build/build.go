@@ -51,6 +51,9 @@ func fill(commit, date string, facts map[string]string) (string, string) {
 // String returns the one line that `breakwater version` prints.
 func String() string { return describe(Version, Commit, Date) }
 
+// Short returns the commit in twelve digits, with the mark of changes, or "".
+func Short() string { return short(Commit) }
+
 func describe(version, commit, date string) string {
 	s := "breakwater " + version
 	if commit != "" {

@@ -72,7 +72,7 @@ func (p *generalSettings) build() fyne.CanvasObject {
 			settingLine(view.T("Allowed web origins"), view.T("Exact origins of local web pages that may call the API, such as http://localhost:5173. Separated by commas."), p.origins.box))),
 		card(view.T("Activity"), nil, settingLine(view.T("Requests kept"), view.T("Older ones are dropped. Prompts and answers are never kept."), p.limit.box)),
 		card(view.T("About"), nil, container.New(stack{12},
-			settingLine(view.T("Version"), "", rightAligned(p.version)),
+			settingLine(view.T("Version"), "", rightAligned(p.version)), p.u.aboutLines(),
 			settingLine(view.T("Endpoint"), view.T("For programs on this machine only."), p.endpoint.box),
 			p.dataRow)),
 	)

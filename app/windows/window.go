@@ -43,6 +43,8 @@ type Options struct {
 	// Clients edits the settings of the user's coding agents; without a home
 	// folder it is not offered.
 	Clients setup.Setup
+	// Parts names the libraries that the settings show, with their versions.
+	Parts []string
 	// StartDemo starts a demo beside this Breakwater, with its own data and
 	// window; nil where that cannot be done.
 	StartDemo func(context.Context) error
