@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"log"
 	"log/slog"
 	"os"
@@ -23,6 +24,17 @@ type screen struct{}
 // Tray shows the tray icon beside the proxy.
 func (screen) Tray(ctx context.Context, f control.Facade, url, token, dataDir string, show bool, log *slog.Logger) error {
 	return app.Run(ctx, app.Options{Facade: f, URL: url, Token: token, DataDir: dataDir, Log: log, Show: show})
+}
+
+// Fail tells on the desktop that the program cannot start.
+func (screen) Fail(err error) error {
+	switch {
+	case errors.Is(err, db.ErrNewer):
+		return app.Fail(app.ReasonNewer)
+	case errors.Is(err, db.ErrDamaged):
+		return app.Fail(app.ReasonDamaged)
+	}
+	return app.Fail(app.ReasonOther)
 }
 
 // Window shows the main window.

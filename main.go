@@ -35,6 +35,8 @@ const (
 var desktop interface {
 	// Tray shows the tray until ctx ends; it runs on the main goroutine.
 	Tray(ctx context.Context, f control.Facade, url, token, dataDir string, show bool, log *slog.Logger) error
+	// Fail tells on the desktop that the program cannot start.
+	Fail(err error) error
 	// Window shows the window of the Breakwater at url until it is closed.
 	Window(ctx context.Context, f control.Facade, url, page, dataDir string) error
 }
@@ -112,6 +114,11 @@ func serve(ctx context.Context, o options, stop context.CancelFunc) int {
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "breakwater:", err)
+		if !o.headless {
+			if err := desktop.Fail(err); err != nil {
+				log.Debug("the desktop was not told", "error", err)
+			}
+		}
 		return 1
 	}
 	return 0

@@ -60,5 +60,5 @@ func (s *source) installer(ctx context.Context, t tree) ([]byte, error) {
 	if _, err := output(ctx, dir, env, "makensis", "-V2", "-WX", "installer.nsi"); err != nil {
 		return nil, err
 	}
-	return os.ReadFile(filepath.Join(dir, "setup.exe"))
+	return os.ReadFile(filepath.Join(dir, "breakwater-setup.exe"))
 }

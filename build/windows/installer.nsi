@@ -1,6 +1,7 @@
 ; The setup program: for the user who runs it, without administrator rights.
 ;   breakwater-...-setup.exe /S      without questions
 ;   ... /S /ALLOWDOWNGRADE           also over a newer version
+Target amd64-unicode
 Unicode true
 SetCompressor /SOLID lzma
 SetDateSave on
@@ -14,7 +15,7 @@ RequestExecutionLevel user
 !define UNINSTALL "Software\Microsoft\Windows\CurrentVersion\Uninstall\@ID@"
 
 Name "@NAME@"
-OutFile "setup.exe"
+OutFile "breakwater-setup.exe"
 InstallDir "$LOCALAPPDATA\Programs\@NAME@"
 BrandingText "@NAME@ @VERSION@"
 VIProductVersion "@QUAD@"
