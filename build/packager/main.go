@@ -17,7 +17,8 @@ import (
 const usage = `build/package [FLAGS] [TARGET...]: make packages of the commit that is checked out.
 
 Targets:
-  static        the program without windows, for Linux, Windows and macOS, amd64 and arm64
+  static        the program without windows, for Linux, Windows and macOS, amd64 and arm64;
+                static-linux-amd64 and its like for one of them
   linux-amd64   the desktop program: a .deb and a portable archive
   linux-arm64   the same for arm64
   windows       the desktop and the console program: a zip and an installer
@@ -93,12 +94,32 @@ var targets = []target{
 	{"macos", (*maker).macos},
 }
 
-// makeAll makes the targets, or whatever can be made here when none is named.
-func makeAll(ctx context.Context, version string, names []string) (made tree, err error) {
+// named returns the targets that were asked for, all when none was.
+func named(names []string) ([]target, error) {
+	if len(names) == 0 {
+		return targets, nil
+	}
+	var out []target
 	for _, n := range names {
-		if !slices.ContainsFunc(targets, func(t target) bool { return t.name == n }) {
+		at := slices.IndexFunc(targets, func(t target) bool { return t.name == n })
+		only := slices.IndexFunc(static, func(p platform) bool { return n == "static-"+p.String() })
+		switch {
+		case at >= 0:
+			out = append(out, targets[at])
+		case only >= 0:
+			out = append(out, target{n, func(m *maker, ctx context.Context) error { return m.headlessOf(ctx, static[only]) }})
+		default:
 			return nil, fmt.Errorf("there is no target %q; see build/package --help", n)
 		}
+	}
+	return out, nil
+}
+
+// makeAll makes the targets, or whatever can be made here when none is named.
+func makeAll(ctx context.Context, version string, names []string) (made tree, err error) {
+	wanted, err := named(names)
+	if err != nil {
+		return nil, err
 	}
 	s, err := checkout(ctx, ".", version)
 	if err != nil {
@@ -112,10 +133,7 @@ func makeAll(ctx context.Context, version string, names []string) (made tree, er
 	if m.modules, err = linkedModules(ctx, s.dir); err != nil {
 		return nil, err
 	}
-	for _, t := range targets {
-		if len(names) > 0 && !slices.Contains(names, t.name) {
-			continue
-		}
+	for _, t := range wanted {
 		err := t.make(m, ctx)
 		if len(names) == 0 && (errors.Is(err, errNoCompiler) || errors.Is(err, errNoNSIS)) {
 			say("left out: %v", err)

@@ -55,20 +55,25 @@ func (m *maker) pack(p platform, base string, t tree) error {
 // static makes the programs without windows.
 func (m *maker) static(ctx context.Context) error {
 	for _, p := range static {
-		program, err := m.compileStatic(ctx, p)
-		if err != nil {
-			return err
-		}
-		t, err := m.headless(p, program)
-		if err != nil {
-			return err
-		}
-		base := m.base(p, "-headless")
-		if err := errors.Join(m.pack(p, base, t), m.list(base, program)); err != nil {
+		if err := m.headlessOf(ctx, p); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// headlessOf makes the program without windows for one platform.
+func (m *maker) headlessOf(ctx context.Context, p platform) error {
+	program, err := m.compileStatic(ctx, p)
+	if err != nil {
+		return err
+	}
+	t, err := m.headless(p, program)
+	if err != nil {
+		return err
+	}
+	base := m.base(p, "-headless")
+	return errors.Join(m.pack(p, base, t), m.list(base, program))
 }
 
 // headless is the program without windows, with what starts it at login.

@@ -307,3 +307,21 @@ func TestUnpackStaysInItsFolder(t *testing.T) {
 		t.Error("a file outside the folder was written")
 	}
 }
+
+func TestTargetsByName(t *testing.T) {
+	for _, tc := range []struct {
+		names []string
+		want  int // 0: refused
+	}{
+		{nil, len(targets)},
+		{[]string{"windows"}, 1},
+		{[]string{"static-linux-arm64", "linux-amd64"}, 2},
+		{[]string{"static-plan9-arm64"}, 0},
+		{[]string{"everything"}, 0},
+	} {
+		got, err := named(tc.names)
+		if len(got) != tc.want || (err != nil) != (tc.want == 0) {
+			t.Errorf("%q: %d targets, %v", tc.names, len(got), err)
+		}
+	}
+}
