@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"compress/gzip"
 	"fmt"
+	"io"
 	"os"
 	"path"
 	"slices"
@@ -45,6 +46,25 @@ func (t *tree) read(s *source, from, name string) error {
 		t.add(name, data)
 	}
 	return err
+}
+
+// licences adds the texts that the commit's program carries, to be read without
+// it.
+func (t *tree) licences(s *source, name string) error {
+	small, err := s.read(licenceFile)
+	if err != nil {
+		return err
+	}
+	z, err := gzip.NewReader(bytes.NewReader(small))
+	if err != nil {
+		return fmt.Errorf("%s: %w", licenceFile, err)
+	}
+	text, err := io.ReadAll(z)
+	if err != nil {
+		return fmt.Errorf("%s: %w", licenceFile, err)
+	}
+	t.add(name, text)
+	return nil
 }
 
 // under returns the tree moved below a folder.

@@ -25,10 +25,11 @@ func (p platform) exe() string {
 	return ""
 }
 
-// Programs may not grow without anybody noticing: these stop the build.
+// Programs may not grow without anybody noticing: these stop the build, in
+// bytes.
 const (
-	maxStatic  = 20_000_000
-	maxDesktop = 40_000_000
+	maxStatic  = 20 << 20
+	maxDesktop = 40 << 20
 )
 
 // static are the platforms of the program without windows; Go alone builds it.

@@ -86,13 +86,16 @@ func (s *source) installed(program []byte) (tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	docs := map[string][]byte{"usr/share/man/man1/breakwater.1.gz": manual}
-	for _, d := range []struct{ from, name string }{{"CHANGELOG.md", "changelog.gz"}, {licenceFile, "licences.txt.gz"}} {
-		if docs["usr/share/doc/breakwater/"+d.name], err = s.read(d.from); err != nil {
-			return nil, err
-		}
+	changes, err := s.read("CHANGELOG.md")
+	if err != nil {
+		return nil, err
 	}
-	for name, text := range docs {
+	if err := t.read(s, licenceFile, "usr/share/doc/breakwater/licences.txt.gz"); err != nil {
+		return nil, err
+	}
+	for name, text := range map[string][]byte{
+		"usr/share/man/man1/breakwater.1.gz": manual, "usr/share/doc/breakwater/changelog.gz": changes,
+	} {
 		small, err := squeeze(text)
 		if err != nil {
 			return nil, err
@@ -154,5 +157,5 @@ func (s *source) papers(readme string) (tree, error) {
 	if err := t.read(s, "LICENSE", "LICENSE.txt"); err != nil {
 		return nil, err
 	}
-	return t, t.read(s, licenceFile, "licences.txt")
+	return t, t.licences(s, "licences.txt")
 }

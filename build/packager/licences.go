@@ -16,7 +16,7 @@ import (
 )
 
 // licenceFile is where the collected texts are kept, relative to the root.
-const licenceFile = "build/licences.txt"
+const licenceFile = "build/licences.txt.gz"
 
 // module is one dependency that is linked into the program on some system.
 type module struct {

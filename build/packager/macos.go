@@ -28,7 +28,7 @@ func (s *source) bundle(program []byte) (tree, error) {
 	t.add("Contents/PkgInfo", []byte("APPL????"))
 	t.program("Contents/MacOS/breakwater", program)
 	t.add("Contents/Resources/"+s.app.Name+".icns", icon)
-	if err := t.read(s, licenceFile, "Contents/Resources/licences.txt"); err != nil {
+	if err := t.licences(s, "Contents/Resources/licences.txt"); err != nil {
 		return nil, err
 	}
 	return t.under(s.app.Name + ".app"), t.read(s, "LICENSE", "Contents/Resources/LICENSE.txt")

@@ -23,7 +23,7 @@ Targets:
   linux-arm64   the same for arm64
   windows       the desktop and the console program: a zip and an installer
   macos         the .app in a zip, for both architectures; on a Mac
-  licences      only write build/licences.txt anew, from the modules that are linked
+  licences      only write build/licences.txt.gz anew, from the modules that are linked
 
 Without a target: everything this machine can build. CC names the C compiler of a
 foreign platform, PKG_CONFIG_LIBDIR its libraries.
@@ -76,7 +76,11 @@ func writeLicences(ctx context.Context, root string) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(root, filepath.FromSlash(licenceFile)), []byte(licenceText(modules)), 0o644)
+	small, err := squeeze([]byte(licenceText(modules)))
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(root, filepath.FromSlash(licenceFile)), small, 0o644)
 }
 
 // target is one thing that can be asked for.
