@@ -123,7 +123,7 @@ func (s *source) shared(dir string) (tree, error) {
 func (s *source) desktopEntry() []byte {
 	a := s.app
 	return []byte(strings.Join([]string{
-		"[Desktop Entry]", "Type=Application", "Version=1.5",
+		"[Desktop Entry]", "Type=Application", "Version=1.0",
 		"Name=" + a.Name, "GenericName=" + a.GenericName, "Comment=" + a.Comment,
 		"Icon=" + a.ID, "Exec=breakwater", "Terminal=false", "StartupNotify=false",
 		"Categories=" + strings.Join(a.Categories, ";") + ";", "Keywords=" + strings.Join(a.Keywords, ";") + ";",
