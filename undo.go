@@ -9,14 +9,24 @@ import (
 
 	"breakwater/app/setup"
 	"breakwater/build"
+	"breakwater/db"
 )
 
 // undos are taken in this order.
 var undos = []undo{
-	{"take back the set-up of agents", func(_ context.Context, dataDir string) ([]string, error) {
-		return setup.Setup{Dir: dataDir, Getenv: os.Getenv}.TakeBackAll()
-	}},
+	{"take back the set-up of agents", takeBackAgents},
 	{"remove what the window toolkit keeps", func(context.Context, string) ([]string, error) { return removeToolkitFiles() }},
+}
+
+// takeBackAgents gives coding agents the settings back that they had before they
+// were pointed at this Breakwater or at its demo.
+func takeBackAgents(_ context.Context, dataDir string) (done []string, failed error) {
+	for _, dir := range []string{dataDir, filepath.Join(dataDir, db.DemoDir)} {
+		lines, err := setup.Setup{Dir: dir, Getenv: os.Getenv}.TakeBackAll()
+		done = append(done, lines...)
+		failed = errors.Join(failed, err)
+	}
+	return done, failed
 }
 
 // removeToolkitFiles deletes the folders that Fyne makes for every program that
