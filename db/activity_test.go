@@ -151,7 +151,7 @@ func TestActivityColumnsKeepTheirOrder(t *testing.T) {
 	}
 	want := strings.Fields("id timestamp method path dialect client model stream status result provider connection_id " +
 		"connection_name failed_over duration_ms first_output_ms request_bytes response_bytes egress_ip tried trace " +
-		"input_tokens output_tokens cache_read_tokens cache_write_tokens reasoning_tokens stop_reason")
+		"input_tokens output_tokens cache_read_tokens cache_write_tokens reasoning_tokens stop_reason combo")
 	if diff := cmp.Diff(want, names); diff != "" {
 		t.Error(diff)
 	}

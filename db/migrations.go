@@ -168,6 +168,7 @@ var migrations = []migration{
 		`CREATE INDEX idx_ecl_generation ON exclusive_connection_leases(lease_owner_hash, generation)`,
 		`CREATE INDEX idx_ecl_state ON exclusive_connection_leases(state, expires_at)`,
 	}},
+	{name: "combo of a request", sql: []string{`ALTER TABLE proxy_logs ADD COLUMN combo text`}},
 }
 
 // latest returns the schema version that the steps lead to.

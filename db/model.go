@@ -97,6 +97,7 @@ type activityRow struct {
 	CacheWriteTokens sql.NullInt64  `gorm:"type:integer"`
 	ReasoningTokens  sql.NullInt64  `gorm:"type:integer"`
 	StopReason       sql.NullString `gorm:"type:text"`
+	Combo            sql.NullString `gorm:"type:text"`
 }
 
 // TableName is the guide's.

@@ -114,7 +114,7 @@ func (s *statement) insert(a *control.Activity) error {
 	s.numbers(oneIf(a.FailedOver), a.DurationMs, a.FirstOutputMs, a.RequestBytes, a.ResponseBytes)
 	s.texts(a.EgressIP, triedList(tried(a)), trace)
 	s.known(a.InputTokens, a.OutputTokens, a.CacheReadTokens, a.CacheWriteTokens, a.ReasoningTokens)
-	s.texts(a.StopReason)
+	s.texts(a.StopReason, a.Combo)
 	s.sql = append(s.sql, ')')
 	return nil
 }
@@ -266,7 +266,7 @@ func (row activityRow) activity() control.Activity {
 		Client: row.Client, Model: row.Model, Stream: row.Stream, Status: row.Status, Result: row.Result,
 		Provider: row.Provider, ConnectionID: row.ConnectionID, ConnectionName: row.ConnectionName,
 		FailedOver: row.FailedOver, DurationMs: row.DurationMs, FirstOutputMs: row.FirstOutputMs,
-		RequestBytes: row.RequestBytes, ResponseBytes: row.ResponseBytes, EgressIP: row.EgressIP,
+		RequestBytes: row.RequestBytes, ResponseBytes: row.ResponseBytes, EgressIP: row.EgressIP, Combo: row.Combo.String,
 		Usage: control.Usage{
 			InputTokens: row.InputTokens.Int64, OutputTokens: row.OutputTokens.Int64,
 			CacheReadTokens: row.CacheReadTokens.Int64, CacheWriteTokens: row.CacheWriteTokens.Int64,

@@ -43,6 +43,13 @@ type exchange struct {
 	fenced *control.LeaseError
 	// more tells that further targets follow the present one.
 	more bool
+	// session ties the request to those before it.
+	session session
+	// combo is the walk through a combo's targets, nil for a single model.
+	combo *comboWalk
+	// side is the request that this one is a part of, nil for a client's own:
+	// members of a fusion panel and steps of a pipeline have one.
+	side *exchange
 }
 
 // failure is an attempt that failed before the client saw anything of it.
@@ -67,8 +74,13 @@ const (
 	ended                  // the client has its answer, or is gone
 )
 
-// run answers the request.
+// run answers the request: by a combo when the model's name is one, and by the
+// connections that offer the model otherwise.
 func (x *exchange) run() {
+	if c, ok := x.s.svc.Combo(x.body.Model); ok {
+		x.runCombo(c)
+		return
+	}
 	x.runDirect()
 }
 
@@ -125,7 +137,21 @@ func (t *attempt) once() verdict {
 }
 
 // bodyFor is the request as this target gets it.
-func (t *attempt) bodyFor() []byte { return t.x.body.WithModel(t.model) }
+func (t *attempt) bodyFor() []byte {
+	e := dialect.Edit{System: t.handoff(), MaxTools: t.maxTools()}
+	if e.Empty() {
+		return t.x.body.WithModel(t.model)
+	}
+	raw, err := t.x.rt.dialect.Apply(t.x.body.Raw, e)
+	if err != nil {
+		return t.x.body.WithModel(t.model)
+	}
+	body, err := dialect.ReadBody(raw)
+	if err != nil {
+		return t.x.body.WithModel(t.model)
+	}
+	return body.WithModel(t.model)
+}
 
 // send calls the target with this body.
 func (t *attempt) send(ctx context.Context, body []byte) (*http.Response, error) {
@@ -183,6 +209,9 @@ func (x *exchange) skip(r *control.Route, e resilience.Exclusion) {
 
 // finish writes the activity row.
 func (x *exchange) finish(status int, result string) {
+	if x.side != nil {
+		return // the client's request is recorded, not its parts
+	}
 	a := &x.act
 	a.Status, a.Result = status, result
 	a.DurationMs, a.ResponseBytes = x.since(), x.out.bytes()
@@ -206,6 +235,7 @@ type attempt struct {
 	// recovery holds the switches, reopened how often they were made use of.
 	recovery settings.StreamRecovery
 	reopened int
+	trimmed  bool          // asked again with fewer tools
 	kept     *relay        // an earlier try that had begun to say something
 	ahead    time.Duration // of the wall clock when the present call began
 	woken    bool          // it was made again after a sleep
@@ -229,7 +259,8 @@ func (t *attempt) fail(o outcome.Outcome, header http.Header, body []byte) verdi
 		route: t.route, model: t.model, outcome: o, until: effect.Until, header: t.scrubHeader(header), body: t.scrub(body),
 		code: t.code, target: t.leg.target,
 	}
-	if !o.Fallback {
+	t.leave(o)
+	if x.combo.ends(&f) {
 		x.handOn(f)
 		return ended
 	}
@@ -259,7 +290,9 @@ func (t *attempt) answered(status int) verdict {
 	}
 	t.route.Use.Served.Add(1)
 	t.counted(outcome.Outcome{Class: outcome.Success})
+	t.seat()
 	x.served = true
+	x.combo.served(t)
 	t.credit()
 	x.step(control.Step{
 		Kind: control.StepAnswered, Status: status, Model: t.model, DurationMs: time.Since(t.began).Milliseconds(),

@@ -19,6 +19,7 @@ const headerPin = "X-Omniroute-Connection"
 // for a short while only, the request waits and goes on with them
 // (waitForCooldown).
 func (x *exchange) runDirect() {
+	x.joinSession(false)
 	choices, passed := x.s.svc.Choose(x.ask(x.body.Model))
 	x.passed = passed
 	choices = pinned(x.r.Header.Get(headerPin), choices)
@@ -56,11 +57,20 @@ func (x *exchange) runDirect() {
 			return
 		}
 		spent.Add(d.For)
-		legs = slices.DeleteFunc(legs, func(l *leg) bool {
-			return !slices.ContainsFunc(resting, func(e resilience.Exclusion) bool { return e.Conn == l.route.Conn })
-		})
+		legs = slices.DeleteFunc(legs, func(l *leg) bool { return !x.rested(l, resting) })
 		x.failures, x.local = nil, nil
 	}
+}
+
+// rested reports whether a leg was put aside for a time: it is worth another
+// try after the wait.
+func (x *exchange) rested(l *leg, resting []resilience.Exclusion) bool {
+	for i := range x.failures {
+		if f := &x.failures[i]; f.route.Conn == l.route.Conn && !f.until.IsZero() {
+			return true
+		}
+	}
+	return slices.ContainsFunc(resting, func(e resilience.Exclusion) bool { return e.Conn == l.route.Conn })
 }
 
 // ask is what the request wants of a connection for a model.
@@ -103,7 +113,22 @@ func (x *exchange) plan(legs []*leg) resilience.Plan {
 	for i, l := range legs {
 		cands[i] = l.candidate()
 	}
-	return x.s.svc.Engine().Plan(cands)
+	return x.cutOff(legs, x.s.svc.Engine().Plan(cands))
+}
+
+// cutOff takes the targets out of a plan that have too little quota left.
+func (x *exchange) cutOff(legs []*leg, plan resilience.Plan) resilience.Plan {
+	if !x.s.svc.InForce().QuotaPreflight.Enabled || x.rt.probe {
+		return plan
+	}
+	plan.Targets = slices.DeleteFunc(plan.Targets, func(t resilience.Target) bool {
+		until, blocked := x.s.svc.QuotaCutoff(legOf(legs, t.Conn).route, t.Model)
+		if blocked {
+			plan.Excluded = append(plan.Excluded, resilience.Exclusion{Candidate: t, Reason: resilience.SkipQuota, Until: until})
+		}
+		return blocked
+	})
+	return plan
 }
 
 // sweep tries the plan's targets until one answers, and then those that were
@@ -111,10 +136,11 @@ func (x *exchange) plan(legs []*leg) resilience.Plan {
 // turns out to be excluded meanwhile is added to the plan.
 func (x *exchange) sweep(ctx context.Context, legs []*leg, plan *resilience.Plan) verdict {
 	resting := slices.Clone(plan.Excluded)
-	for left := plan.Targets; len(left) > 0; {
-		l := legOf(legs, left[0].Conn)
-		left = left[1:]
-		x.more = len(left) > 0
+	for left := plan.Targets; len(left) > 0 && !x.combo.full(); {
+		i := x.choose(left)
+		l := legOf(legs, left[i].Conn)
+		left = slices.Delete(left, i, i+1)
+		x.more = len(left) > 0 || x.combo.follows(l.target)
 		v, barred := x.visit(ctx, l)
 		if barred != nil {
 			plan.Excluded = append(plan.Excluded, *barred)
@@ -148,6 +174,9 @@ func (x *exchange) back(resting []resilience.Exclusion, plan *resilience.Plan) (
 
 // giveUp ends a request that no connection answered.
 func (x *exchange) giveUp(plan resilience.Plan) {
+	if x.emergency() {
+		return
+	}
 	f := x.worthHandingOn()
 	if f == nil {
 		f = x.wall(plan)

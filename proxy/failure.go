@@ -37,6 +37,9 @@ func (t *attempt) refused(ctx context.Context, res *http.Response) verdict {
 		// A redirect would send the credential somewhere else.
 		return t.fail(t.without(classify.NotAnAnswer), nil, nil)
 	}
+	if t.fewerTools(res.StatusCode, body) {
+		return again
+	}
 	return t.fail(classify.Response(t.input(res.StatusCode, res.Header, body)), res.Header, body)
 }
 

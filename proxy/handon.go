@@ -20,6 +20,14 @@ import (
 // probe, whatever it was; or, last of all, with the login that it sent itself
 // (ruling 43).
 func (x *exchange) worthHandingOn() *failure {
+	if f := x.refusalOfRequest(); f != nil {
+		return f
+	}
+	return x.ownRefusal()
+}
+
+// refusalOfRequest is the first refusal that speaks of the request itself.
+func (x *exchange) refusalOfRequest() *failure {
 	for i := range x.failures {
 		f := &x.failures[i]
 		own := f.outcome.Class == outcome.Neutral && f.outcome.Scope != outcome.ScopeLocal
@@ -28,6 +36,11 @@ func (x *exchange) worthHandingOn() *failure {
 			return f
 		}
 	}
+	return nil
+}
+
+// ownRefusal is the refusal of the client's own login (ruling 43).
+func (x *exchange) ownRefusal() *failure {
 	last := x.lastFailure()
 	if last != nil && last.header != nil && last.passthrough() && isAuthStatus(last.outcome.Status) {
 		return last

@@ -6,6 +6,7 @@ import (
 
 	"breakwater/resilience"
 	"breakwater/resilience/admission"
+	"breakwater/resilience/combo"
 	"breakwater/resilience/hint"
 	"breakwater/resilience/outcome"
 )
@@ -62,5 +63,13 @@ func (t *attempt) counted(o outcome.Outcome) {
 	t.x.s.meter.Attempt(t.route.Provider.ID, o.Class)
 	if o.Class == outcome.Failure {
 		t.route.Use.Failed.Add(1)
+	}
+	if o.Class == outcome.Neutral || t.x.rt.probe {
+		return
+	}
+	svc, ok := t.x.s.svc, o.Class == outcome.Success
+	svc.Latency().Record(svc.Now(), t.route.Record.ID, t.model, t.ttfb, !ok)
+	if w := t.x.combo; w != nil && t.leg.target != nil && w.config.TrackMetrics {
+		combo.Count(w.planner.State, svc.Now(), w.combo.Name, t.leg.target.Key, t.ttfb, ok)
 	}
 }

@@ -181,6 +181,9 @@ func (s *Server) inference(rt route) http.Handler {
 			x.refuse(*ref)
 			return
 		}
+		if !x.degrade() {
+			return
+		}
 		if x.body.Stream {
 			defer s.meter.Stream()()
 		}

@@ -49,6 +49,7 @@ func (x *exchange) visit(ctx context.Context, l *leg) (v verdict, barred *resili
 	ctx, lift, stop := slot.Bound(ctx, x.s.limits.Headers)
 	defer stop()
 	l.begun = append(l.begun, lift)
+	x.combo.count(l)
 	return x.try(ctx, a, l), nil
 }
 

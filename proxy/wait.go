@@ -28,7 +28,9 @@ func (x *exchange) waitFor(resting []resilience.Exclusion, spent admission.Spent
 			first = left
 		}
 	}
-	if first > 0 {
+	if x.isBack() {
+		first = waitMargin
+	} else if first > 0 {
 		first += waitMargin
 	}
 	if p := x.s.limits.Patience; p > 0 && first > p {
@@ -36,6 +38,18 @@ func (x *exchange) waitFor(resting []resilience.Exclusion, spent admission.Spent
 	}
 	spent.Client = x.patience()
 	return admission.DecideDirect(first, spent, x.s.svc.InForce().WaitForCooldown)
+}
+
+// isBack reports whether a connection that failed in this request may be tried
+// again by now.
+func (x *exchange) isBack() bool {
+	now := x.s.svc.Now()
+	for i := range x.failures {
+		if f := &x.failures[i]; !f.until.IsZero() && !f.until.After(now) && !f.outcome.Network {
+			return true
+		}
+	}
+	return false
 }
 
 // waitMargin keeps a wait from ending a moment before what it waits for.

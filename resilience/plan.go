@@ -28,6 +28,7 @@ const (
 	SkipBanned           Skip = "banned"            // terminal states, guide §2
 	SkipExpired          Skip = "expired"
 	SkipCreditsExhausted Skip = "credits_exhausted"
+	SkipQuota            Skip = "quota_cutoff" // quota preflight, opt-in
 )
 
 // Exclusion is a candidate that is not tried, with the reason and the time at

@@ -105,7 +105,8 @@ func holdOf(reason resilience.Skip) combo.Hold {
 		return combo.ConnectionCooldown
 	case resilience.SkipModelLocked:
 		return combo.ModelLockout
-	case resilience.SkipOff, resilience.SkipTried, resilience.SkipBanned, resilience.SkipExpired, resilience.SkipCreditsExhausted:
+	case resilience.SkipOff, resilience.SkipTried, resilience.SkipBanned, resilience.SkipExpired, resilience.SkipCreditsExhausted,
+		resilience.SkipQuota:
 	}
 	return combo.Unavailable
 }

@@ -67,6 +67,7 @@ type Service struct {
 	queues   *admission.Queues
 	gates    *admission.Gates
 	quota    *quota.Ledger
+	tools    *quota.ToolLimits
 	affinity *affinity.Table
 	// Memory of this process alone.
 	occupancy     *affinity.Occupancy
@@ -107,6 +108,7 @@ func New(ctx context.Context, cfg Config) (*Service, error) {
 	s.engine = resilience.New(resilience.Config{
 		Clock: cfg.Clock, Settings: settings.Seeded(s.env), Store: cfg.Store, OnChange: s.changed,
 	})
+	s.tools = quota.NewToolLimits(s.env("OMNIROUTE_MAX_TOOLS_LIMIT"))
 	s.egress = classify.EgressProviders(s.env("OMNIROUTE_EGRESS_IP_LOCK_PROVIDERS"))
 	if err := s.load(ctx); err != nil {
 		return nil, err

@@ -188,6 +188,7 @@ type Activity struct {
 	RequestBytes   int64     `json:"requestBytes"`
 	ResponseBytes  int64     `json:"responseBytes"`
 	EgressIP       string    `json:"egressIp,omitempty"`
+	Combo          string    `json:"combo,omitempty"` // that the model name stood for
 	Usage
 	Trace []Step `json:"trace"`
 }

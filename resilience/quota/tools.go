@@ -62,8 +62,22 @@ func (t *ToolLimits) limit(provider string, now time.Time) int {
 	return t.fallback
 }
 
-// Learn takes in a refusal and reports whether it lowered the limit. Only a 400
-// teaches, and only a limit below the one in force.
+// Learned reports whether a provider has refused a request for its tools within
+// the last day.
+func (t *ToolLimits) Learned(provider string, now time.Time) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.learned(provider, now)
+}
+
+func (t *ToolLimits) learned(provider string, now time.Time) bool {
+	k, ok := t.known[provider]
+	return ok && k.fresh(now)
+}
+
+// Learn takes in a refusal and reports whether it told something new: a limit
+// below the one in force, or the usual one from a provider that was not heard
+// of. Only a 400 teaches.
 func (t *ToolLimits) Learn(provider string, status int, body string, now time.Time) bool {
 	n, ok := ParseToolLimit(body)
 	if status != 400 || !ok || provider == "" {
@@ -74,7 +88,7 @@ func (t *ToolLimits) Learn(provider string, status int, body string, now time.Ti
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if n >= t.limit(provider, now) {
+	if limit := t.limit(provider, now); n > limit || n == limit && t.learned(provider, now) {
 		return false
 	}
 	t.known[provider] = toolLimit{n, now}

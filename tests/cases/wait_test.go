@@ -21,12 +21,14 @@ func patient() proxy.Limits {
 }
 
 // waiting sends a request that has to wait, and moves the clock on by the given
-// time once it does.
-func waiting(t *testing.T, k *scenario.Kit, path, body string, move time.Duration, headers ...string) scenario.Answer {
+// time once all of these connections rest.
+func waiting(t *testing.T, k *scenario.Kit, path, body string, move time.Duration, rest ...string) scenario.Answer {
 	t.Helper()
 	out := make(chan scenario.Answer, 1)
-	go func() { out <- k.Do(http.MethodPost, path, body, headers...) }()
-	k.Until("the connection to rest", func() bool { return k.CoolsFor("alpha") > 0 })
+	go func() { out <- k.Do(http.MethodPost, path, body) }()
+	for _, name := range rest {
+		k.Until(name+" to rest", func() bool { return k.CoolsFor(name) > 0 })
+	}
 	k.Clock.Advance(move)
 	select {
 	case a := <-out:
@@ -65,7 +67,7 @@ func TestRequestsWaitForACoolingConnection(t *testing.T) {
 			k := scenario.StartWith(t, patient())
 			k.Add("alpha", "demo")
 			k.Sim.Account("alpha").Script(tt.script...)
-			a := waiting(t, k, "/v1/messages", tt.body, 21*time.Second)
+			a := waiting(t, k, "/v1/messages", tt.body, 21*time.Second, "alpha")
 			if a.Status != tt.status || a.From() != "alpha" {
 				t.Errorf("got %d %s", a.Status, a.Body)
 			}
