@@ -149,7 +149,7 @@ func (x *exchange) sweep(ctx context.Context, legs []*leg, plan *resilience.Plan
 			return ended
 		}
 		if len(left) == 0 {
-			left, resting = x.back(resting, plan)
+			left, resting = x.back(legs, resting, plan)
 		}
 	}
 	return tryNext
@@ -157,15 +157,15 @@ func (x *exchange) sweep(ctx context.Context, legs []*leg, plan *resilience.Plan
 
 // back takes those out of the plan's exclusions that can be tried by now; each
 // of resting comes back at most once.
-func (x *exchange) back(resting []resilience.Exclusion, plan *resilience.Plan) (back []resilience.Target, still []resilience.Exclusion) {
+func (x *exchange) back(legs []*leg, resting []resilience.Exclusion, plan *resilience.Plan) (back []resilience.Target, still []resilience.Exclusion) {
 	if len(resting) == 0 {
 		return nil, nil
 	}
-	cands := make([]resilience.Candidate, len(resting))
+	again := make([]*leg, len(resting))
 	for i, e := range resting {
-		cands[i] = e.Candidate
+		again[i] = legOf(legs, e.Conn)
 	}
-	now := x.s.svc.Engine().Plan(cands)
+	now := x.plan(again)
 	plan.Excluded = slices.DeleteFunc(plan.Excluded, func(e resilience.Exclusion) bool {
 		return slices.ContainsFunc(now.Targets, func(t resilience.Target) bool { return t.Conn == e.Conn })
 	})

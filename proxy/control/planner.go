@@ -241,6 +241,7 @@ func (s *Service) ComboChoices(t *combo.Target, q Ask) (choices []Choice, passed
 		at = s.plans.Load().place(t)
 	}
 	choices = make([]Choice, 0, len(at.routes))
+	taken := s.takenFrom(q.Hold)
 	for _, r := range at.routes {
 		if _, speaks := r.Endpoint(q.Dialect); !speaks || t.Connection == "" && len(t.Allowed) > 0 && !slices.Contains(t.Allowed, r.Record.ID) {
 			continue
@@ -250,6 +251,8 @@ func (s *Service) ComboChoices(t *combo.Target, q Ask) (choices []Choice, passed
 			passed = append(passed, Passed{r, SkipKeyNotAllowed})
 		case r.Credential() == catalog.PassthroughCredential && (q.Admits == nil || !q.Admits(r)):
 			passed = append(passed, Passed{r, SkipNoCredential})
+		case taken != nil && taken(r.Record.ID):
+			passed = append(passed, Passed{r, SkipLeased})
 		case at.opaque:
 			passed = append(passed, Passed{r, SkipModelNotOffered})
 		default:
