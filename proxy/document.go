@@ -72,8 +72,7 @@ func (t *attempt) document(ctx context.Context, res *http.Response) verdict {
 	case whole && dialect.IsErrorDocument(held):
 		return t.fail(t.errorEvent(res, held), res.Header, held)
 	}
-	if whole && t.x.more && t.x.rt.dialect.EmptyDocument(held) {
-		// Suspicious, as an empty stream is: another target may have more to say.
+	if whole && t.unfit(held) {
 		return t.fail(t.without(classify.EmptyAnswer), nil, nil)
 	}
 	if whole {

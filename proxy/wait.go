@@ -87,9 +87,9 @@ const pauseStep = 250 * time.Millisecond
 // client left meanwhile. Nothing is held during the wait.
 func (x *exchange) pause(d admission.Decision) bool {
 	svc := x.s.svc
-	end := svc.Now().Add(d.For)
+	end := svc.Now().Add(max(d.For-waitMargin, 0))
 	x.step(control.Step{Kind: control.StepWaited, Reason: d.Reason, DurationMs: d.For.Milliseconds(), Until: svc.Real(end)}, nil)
-	if x.sleepUntil(x.r.Context(), end) {
+	if x.sleepUntil(x.r.Context(), end) && admission.Sleep(x.r.Context(), waitMargin) == nil {
 		return true
 	}
 	x.step(control.Step{Kind: control.StepLeft}, nil)

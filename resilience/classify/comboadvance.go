@@ -37,10 +37,12 @@ func OnBadRequest(body []byte) Advance {
 	b := errbody.Parse(body)
 	text := strings.ToLower(b.Text())
 	switch {
-	case overflows.MatchString(text), contextOverflow.in(text):
+	case overflows.MatchString(text):
 		return AdvanceLarger
 	case parameter.MatchString(text):
 		return AdvanceParameter
+	case contextOverflow.in(text):
+		return AdvanceLarger
 	case modelNear.MatchString(text), strings.Contains(text, "unsupported_api_for_model"),
 		strings.Contains(text, "does not support responses api"), modelAccess.in(text):
 		return AdvanceModel
