@@ -27,7 +27,7 @@ func (n Name) Delta(e sse.Event) (DeltaKind, string) {
 	case Chat:
 		return chatDelta(e.Data)
 	case Responses:
-		return responsesDelta(eventType(e), e.Data)
+		return responsesDelta(string(eventType(e)), e.Data)
 	}
 	return NoDelta, ""
 }

@@ -2,7 +2,6 @@ package dialect
 
 import (
 	"bytes"
-	"strings"
 
 	"github.com/tidwall/gjson"
 
@@ -72,7 +71,10 @@ func MayFail(e sse.Event) bool {
 }
 
 var (
-	failedWord = []byte(`response.failed`)
+	reasoningKind = []byte("response.reasoning")
+	deltaKind     = []byte(".delta")
+	responseKind  = []byte("response.")
+	failedWord    = []byte(`response.failed`)
 
 	errorKey  = []byte(`"error"`)
 	finishKey = []byte(`"finish_reason"`)
@@ -83,15 +85,15 @@ func head(data []byte) []byte { return data[:min(len(data), 512)] }
 
 // eventType returns the event's name, or the type in its data where a server
 // leaves the name out.
-func eventType(e sse.Event) string {
+func eventType(e sse.Event) []byte {
 	if len(e.Name) > 0 {
-		return string(e.Name)
+		return e.Name
 	}
-	return gjson.GetBytes(e.Data, "type").Str
+	return []byte(gjson.GetBytes(e.Data, "type").Str)
 }
 
-func readAnthropic(kind string) Progress {
-	switch kind {
+func readAnthropic(kind []byte) Progress {
+	switch string(kind) {
 	case "message_start":
 		return Preamble
 	case "content_block_start", "content_block_delta":
@@ -106,8 +108,8 @@ func readAnthropic(kind string) Progress {
 	return Noise
 }
 
-func readResponses(kind string, data []byte) Progress {
-	switch kind {
+func readResponses(kind, data []byte) Progress {
+	switch string(kind) {
 	case "response.created", "response.in_progress", "response.queued":
 		return Preamble
 	case "response.completed", "response.incomplete":
@@ -126,11 +128,11 @@ func readResponses(kind string, data []byte) Progress {
 		return Output
 	}
 	switch {
-	case strings.HasPrefix(kind, "response.reasoning"):
+	case bytes.HasPrefix(kind, reasoningKind):
 		return Reasoning
-	case strings.HasSuffix(kind, ".delta"), kind == "response.output_item.done":
+	case bytes.HasSuffix(kind, deltaKind), string(kind) == "response.output_item.done":
 		return Output
-	case strings.HasPrefix(kind, "response."):
+	case bytes.HasPrefix(kind, responseKind):
 		return Preamble
 	}
 	return Noise

@@ -134,7 +134,7 @@ func FuzzScanner(f *testing.F) {
 			size = 1
 		}
 		var s Scanner
-		var last int64
+		var last, fed int64
 		for chunk := range slices.Chunk(stream, size) {
 			s.Feed(chunk, func(e Event) bool {
 				if e.Start < last || e.End <= e.Start || e.End > int64(len(stream)) {
@@ -146,6 +146,10 @@ func FuzzScanner(f *testing.F) {
 				last = e.End
 				return true
 			})
+			fed += int64(len(chunk))
+			if e := s.Begun(); e.Start < last || e.End < e.Start || e.End != fed {
+				t.Fatalf("an event begun in [%d,%d) after %d of %d", e.Start, e.End, last, fed)
+			}
 		}
 	})
 }
