@@ -70,7 +70,7 @@ func Assemble(ctx context.Context, p Parts) (*Product, error) {
 			return err
 		},
 	})
-	server := New(Options{Service: svc, Upstream: up, API: api, Token: p.Token, Log: p.Log, Limits: p.Limits, Meter: meter})
+	server := New(Options{Service: svc, Upstream: up, API: api, Token: p.Token, Log: p.Log, Limits: p.Limits, Meter: meter}) //nolint:contextcheck // it outlives the start
 	// Event streams have no end of their own to wait for.
 	server.http.RegisterOnShutdown(stream.Close)
 	return &Product{Service: svc, Server: server, events: stream, up: up}, nil

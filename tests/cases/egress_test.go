@@ -2,6 +2,7 @@ package cases
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -134,7 +135,7 @@ func TestEgressProbe(t *testing.T) {
 		}
 		asked.Add(1)
 		<-gate
-		_, _ = io.WriteString(w, `{"ip":"192.0.2.`+string('0'+rune(asked.Load()))+`"}`)
+		_, _ = io.WriteString(w, fmt.Sprintf(`{"ip":"192.0.2.%d"}`, asked.Load()))
 		answered <- struct{}{}
 	}))
 	defer probe.Close()

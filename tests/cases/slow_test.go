@@ -2,6 +2,7 @@ package cases
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -74,6 +75,7 @@ func TestSlowRequestBodies(t *testing.T) {
 				t.Fatal(err)
 			}
 			body, err := io.ReadAll(res.Body)
+			_ = res.Body.Close()
 			if err != nil || res.StatusCode != tt.status || !strings.Contains(string(body), tt.want) {
 				t.Errorf("%d %v after %v: %s", res.StatusCode, err, time.Since(began), body)
 			}
@@ -107,6 +109,7 @@ func TestConnectionAfterASlowBody(t *testing.T) {
 		if _, err := io.Copy(io.Discard, res.Body); err != nil || res.StatusCode != 200 {
 			t.Fatalf("%d, %v", res.StatusCode, err)
 		}
+		_ = res.Body.Close()
 		<-time.After(300 * time.Millisecond)
 	}
 }
@@ -120,7 +123,7 @@ func TestSlowRequestHeaders(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := io.Copy(io.Discard, c)
-	if ne, ok := err.(net.Error); ok && ne.Timeout() {
+	if ne, ok := errors.AsType[net.Error](err); ok && ne.Timeout() {
 		t.Error("the connection is still open")
 	}
 }
