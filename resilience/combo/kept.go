@@ -1,6 +1,9 @@
 package combo
 
-import "sync"
+import (
+	"slices"
+	"sync"
+)
 
 // Kept holds what a planner worked out of its combos, by their address. It
 // belongs to one World and one set of Globals: whoever changes either begins a
@@ -19,8 +22,7 @@ type prepared struct {
 
 // fresh returns the targets for one request, which may write into them.
 func (r *prepared) fresh() []*Target {
-	block := make([]Target, len(r.targets))
-	copy(block, r.targets)
+	block := slices.Clone(r.targets)
 	out := make([]*Target, len(block))
 	for i := range block {
 		out[i] = &block[i]

@@ -69,18 +69,35 @@ func Count(st State, now time.Time, combo, key string, latency time.Duration, ok
 }
 
 // UsageOf returns what was counted of a target of a combo.
-func UsageOf(st State, now time.Time, combo, key string) Usage {
-	return usageOf(st, now, combo+"\x00"+key)
+func UsageOf(st State, now time.Time, combo, key string) (u Usage) {
+	tallies.peek(st, combo+"\x00"+key, func(t *tally) { u = t.usage(now) })
+	return u
 }
 
-func usageOf(st State, now time.Time, key string) (u Usage) {
-	tallies.peek(st, key, func(t *tally) {
-		if age := now.Sub(t.sumAt); age < 0 || age >= sumAge {
-			t.sum, t.sumAt = t.summed(now), now
+// fillUsage writes into the targets what was counted of them. It takes one
+// closure for all: every request for a combo passes here.
+func fillUsage(st State, now time.Time, targets []*Target) {
+	var into *Target
+	read := func(old any) any {
+		t, ok := old.(*tally)
+		if !ok {
+			return nil
 		}
-		u = t.sum
-		u.Requests, u.Successes = t.requests, t.successes
-	})
+		into.Live.Usage = t.usage(now)
+		return t
+	}
+	for _, t := range targets {
+		into = t
+		st.Update(Space(tallies), t.tally, read)
+	}
+}
+
+func (t *tally) usage(now time.Time) Usage {
+	if age := now.Sub(t.sumAt); age < 0 || age >= sumAge {
+		t.sum, t.sumAt = t.summed(now), now
+	}
+	u := t.sum
+	u.Requests, u.Successes = t.requests, t.successes
 	return u
 }
 

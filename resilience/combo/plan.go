@@ -94,15 +94,14 @@ func (p *Planner) Plan(c *Combo, q *Request) (*Plan, *Refusal) {
 
 // look writes into the targets what is known of them at the moment.
 func (p *Planner) look(q *Request, ready *prepared, targets []*Target) {
-	counts := ready.entry.Counts || ready.cfg.PredictiveTTFTMs > 0
+	if ready.entry.Counts || ready.cfg.PredictiveTTFTMs > 0 {
+		fillUsage(p.State, q.Now, targets)
+	}
 	bound := ""
 	if ready.entry.Name == Auto && q.Session != "" {
 		bound = Bound(p.State, q.Now, q.Session)
 	}
 	for _, t := range targets {
-		if counts {
-			t.Live.Usage = usageOf(p.State, q.Now, t.tally)
-		}
 		switch {
 		case bound == "" || t.Connection == "":
 		case bound == t.Connection:
