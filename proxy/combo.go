@@ -3,6 +3,7 @@ package proxy
 import (
 	"context"
 	"net/http"
+	"slices"
 	"time"
 
 	"breakwater/proxy/control"
@@ -42,6 +43,7 @@ type pass struct {
 	used     combo.Exhaustion
 	spoilt   map[string]bool // models that this very request has failed on
 	excluded []combo.Excluded
+	resting  []*combo.Target // excluded by what time ends
 	holds    []admission.Hold
 	sent     int
 	alike    int // failures in a row that are the same
@@ -155,6 +157,32 @@ func (w *comboWalk) once() verdict {
 			}
 		}
 	}
+	return w.returned()
+}
+
+// rest records a target that cannot be used for now.
+func (w *comboWalk) rest(t *combo.Target, plan resilience.Plan) {
+	w.excludeFor(t, plan)
+	w.pass.resting = append(w.pass.resting, t)
+}
+
+// returned tries the targets that rested when it was their turn and are back by
+// now: the tries in between may have taken long. Each comes back once.
+func (w *comboWalk) returned() verdict {
+	resting := w.pass.resting
+	for w.stop == "" {
+		i := slices.IndexFunc(resting, func(t *combo.Target) bool { return len(w.x.plan(w.legs(t)).Targets) > 0 })
+		if i < 0 {
+			return tryNext
+		}
+		t := resting[i]
+		resting = slices.Delete(slices.Clone(resting), i, i+1)
+		w.pass.excluded = slices.DeleteFunc(w.pass.excluded, func(e combo.Excluded) bool { return e.Target == t })
+		if w.target(t) == ended {
+			return ended
+		}
+		w.walk.Fail(t)
+	}
 	return tryNext
 }
 
@@ -172,7 +200,7 @@ func (w *comboWalk) target(t *combo.Target) verdict {
 	}
 	plan := x.plan(legs)
 	if len(plan.Targets) == 0 {
-		w.excludeFor(t, plan)
+		w.rest(t, plan)
 		return tryNext
 	}
 	ctx, lift, stop := combo.Ceiling(x.r.Context(), w.config.TargetTimeout(w.wait(), x.s.limits.Headers))
@@ -202,7 +230,7 @@ func (w *comboWalk) try(ctx context.Context, t *combo.Target, legs []*leg, plan 
 			seen = append(seen, w.note(t, &fresh[i]))
 		}
 		if len(fresh) == 0 {
-			w.excludeFor(t, plan)
+			w.rest(t, plan)
 			return tryNext
 		}
 		last := &fresh[len(fresh)-1]

@@ -82,7 +82,7 @@ func (w *comboWalk) answer() comboAnswer {
 		a := w.says(r.Status, r.Type, r.Code, cmp.Or(r.Terminal, r.Code), r.Message)
 		a.wait = r.RetryAfter
 		return a
-	case w.pass.sent == 0:
+	case w.pass.sent == 0, len(w.x.failures) == 0: // the last call of several found nobody
 		return w.skipped()
 	}
 	return w.merged()

@@ -62,9 +62,12 @@ func (x *exchange) runDirect() {
 	}
 }
 
-// rested reports whether a leg was put aside for a time: it is worth another
-// try after the wait.
+// rested reports whether a leg was put aside for a time, or turned away at a
+// gate: it is worth a try after the wait.
 func (x *exchange) rested(l *leg, resting []resilience.Exclusion) bool {
+	if !l.tried {
+		return true
+	}
 	for i := range x.failures {
 		if f := &x.failures[i]; f.route.Conn == l.route.Conn && !f.until.IsZero() {
 			return true
@@ -144,6 +147,9 @@ func (x *exchange) sweep(ctx context.Context, legs []*leg, plan *resilience.Plan
 		v, barred := x.visit(ctx, l)
 		if barred != nil {
 			plan.Excluded = append(plan.Excluded, *barred)
+			if !l.barred {
+				l.barred, resting = true, append(resting, *barred)
+			}
 		}
 		if v == ended {
 			return ended

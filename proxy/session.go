@@ -70,7 +70,7 @@ func (t *attempt) leave(o outcome.Outcome) {
 		return
 	}
 	id := t.route.Record.ID
-	t.x.s.svc.Affinity().Evict(t.route.Provider.ID, s.key, id)
+	t.x.s.svc.Affinity().Evict(t.route.Conn.Provider(), s.key, id)
 	t.x.s.svc.Occupancy().Leave(s.key, id)
 }
 

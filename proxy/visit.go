@@ -22,6 +22,9 @@ type leg struct {
 	// combos; sameNext tells that the combo's next one has the same provider.
 	target   *combo.Target
 	sameNext bool
+	// tried tells that an attempt was made, barred that it was kept from one at
+	// the last moment, after a wait.
+	tried, barred bool
 	// begun lifts the limits on the time until the answer begins.
 	begun []func()
 }
@@ -48,7 +51,7 @@ func (x *exchange) visit(ctx context.Context, l *leg) (v verdict, barred *resili
 	a.Route(breaker.Route{Combo: l.target != nil, NextSameProvider: l.sameNext})
 	ctx, lift, stop := slot.Bound(ctx, x.s.limits.Headers)
 	defer stop()
-	l.begun = append(l.begun, lift)
+	l.begun, l.tried = append(l.begun, lift), true
 	x.combo.count(l)
 	return x.try(ctx, a, l), nil
 }
