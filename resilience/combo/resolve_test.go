@@ -39,8 +39,15 @@ func TestNormalize(t *testing.T) {
 				t.Errorf("%q: %s", in, got)
 			}
 		}
-		if n := len(Public()); n != 20 {
-			t.Errorf("%d strategies", n)
+		guide := strings.Fields(`priority weighted round-robin context-relay fill-first p2c random least-used cost-optimized reset-aware
+			reset-window headroom quota-weighted strict-random auto lkgp context-optimized cache-optimized fusion pipeline`)
+		for i, name := range Public() {
+			if i < len(guide) && string(name) != guide[i] {
+				t.Errorf("strategy %d is %s, want the guide's %s", i+1, name, guide[i])
+			}
+		}
+		if n := len(Public()); n < len(guide) {
+			t.Errorf("only %d strategies", n)
 		}
 	})
 	t.Run("steps as clients send them", func(t *testing.T) {
