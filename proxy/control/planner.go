@@ -117,11 +117,21 @@ func (r *Route) knownModels() []string {
 	return out
 }
 
+// group returns who a step's provider stands for. A step without a provider
+// has the model's name in its place and stands for everybody who is known to
+// offer that model; the pattern that fits anything says nothing.
 func (p *planning) group(provider string) *comboGroup {
 	if g := p.groups[strings.ToLower(provider)]; g != nil {
 		return g
 	}
-	return &comboGroup{}
+	g := &comboGroup{name: provider}
+	for _, r := range p.s.Routes() {
+		if provider != "" && !slices.Contains(r.models, "*") && r.offers(provider) {
+			g.routes = append(g.routes, r)
+			g.accounts = append(g.accounts, combo.Account{ID: r.Record.ID, Active: r.Record.Active, Tags: r.Record.Tags})
+		}
+	}
+	return g
 }
 
 // Combo implements combo.World.

@@ -118,6 +118,7 @@ func TestComboTargetsLeadToConnections(t *testing.T) {
 		{"a connection's name, and slashes in the model's", []ComboStep{step("My Gateway/org/special")}, chat, []string{"My Gateway=org/special"}},
 		{"a connection that is switched off is left to the engine", []ComboStep{step("groq/x")}, chat, []string{"groq-off=x"}},
 		{"a provider nobody has", []ComboStep{step("mistral/x")}, chat, []string{""}},
+		{"a model alone, of those known to offer it", []ComboStep{step("gpt-5"), step("claude-opus-5"), step("unheard-of")}, chat, []string{"spare=gpt-5,work=gpt-5", "", ""}},
 		{"another dialect", []ComboStep{step("openai/gpt-5"), step("anthropic/claude-opus-5")}, Ask{Dialect: dialect.Anthropic}, []string{"", "claude-key=claude-opus-5"}},
 		{"the key's connections", []ComboStep{step("openai/gpt-5")}, Ask{Dialect: dialect.Chat, Grant: Grant{Connections: []string{"work"}}}, []string{"work=gpt-5"}},
 		{"passthrough without the client's login", []ComboStep{step("claude/claude-opus-5")}, Ask{Dialect: dialect.Anthropic}, []string{""}},
