@@ -10,6 +10,7 @@ import (
 	"os"
 
 	"breakwater/app"
+	"breakwater/app/autostart"
 	"breakwater/app/setup"
 	"breakwater/app/windows"
 	"breakwater/db"
@@ -23,6 +24,12 @@ type screen struct{}
 
 // Tray shows the tray icon beside the proxy.
 func (screen) Tray(ctx context.Context, f control.Facade, url, token, dataDir string, show bool, log *slog.Logger) error {
+	// The program may have moved since; a demo or a trial has no say in it.
+	if self, err := os.Executable(); err == nil && signInArgs(dataDir) == nil {
+		if err := autostart.New(self).Refresh(); err != nil {
+			log.Warn("the start at sign-in could not be looked at", "error", err)
+		}
+	}
 	return app.Run(ctx, app.Options{Facade: f, URL: url, Token: token, DataDir: dataDir, Log: log, Show: show})
 }
 
@@ -48,6 +55,9 @@ func (screen) Window(ctx context.Context, f control.Facade, url, page, dataDir s
 		Facade: f, Page: page, DataDir: dataDir, Address: url, NoTray: os.Getenv(app.EnvNoTray) != "",
 		StartDemo: func(ctx context.Context) error { return app.StartDemo(ctx, dataDir) },
 	}
+	if self, err := os.Executable(); err == nil {
+		o.Autostart = autostart.New(self, signInArgs(dataDir)...)
+	}
 	if home, err := os.UserHomeDir(); err == nil {
 		o.Clients = setup.Setup{Dir: dataDir, Home: home, Getenv: os.Getenv}
 	}
@@ -60,4 +70,13 @@ func (screen) Window(ctx context.Context, f control.Facade, url, page, dataDir s
 		log.SetOutput(windows.Remarks(os.Stderr))
 	}
 	return windows.Run(ctx, o)
+}
+
+// signInArgs are the arguments of a start at sign-in: none with the usual data
+// folder.
+func signInArgs(dataDir string) []string {
+	if usual, err := db.DefaultDir(); err == nil && usual == dataDir {
+		return nil
+	}
+	return []string{"--data-dir", dataDir}
 }

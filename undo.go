@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"runtime"
 
+	"breakwater/app/autostart"
 	"breakwater/app/setup"
 	"breakwater/build"
 	"breakwater/db"
@@ -15,6 +16,13 @@ import (
 // undos are taken in this order.
 var undos = []undo{
 	{"take back the set-up of agents", takeBackAgents},
+	{"remove the start at sign-in", func(context.Context, string) ([]string, error) {
+		e := autostart.New("")
+		if !e.Enabled() {
+			return nil, nil
+		}
+		return []string{"No longer started at sign-in."}, e.Set(false)
+	}},
 	{"remove what the window toolkit keeps", func(context.Context, string) ([]string, error) { return removeToolkitFiles() }},
 }
 

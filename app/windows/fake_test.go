@@ -21,6 +21,7 @@ type fake struct {
 	settings       control.Settings
 	demo           control.Demo
 	combos         []control.Combo
+	keys           []control.APIKey
 	policy         policyState
 	refuse         error // returned by the next change
 	result         control.TestResult
@@ -306,4 +307,21 @@ func (f *fake) EditDemo(_ context.Context, p control.DemoPatch) (control.Demo, e
 	d := f.demo
 	d.Faults = slices.Clone(d.Faults)
 	return d, nil
+}
+
+func (f *fake) Usage(_ context.Context, q control.UsageQuery) ([]control.UsageRow, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.rows) == 0 {
+		return nil, nil
+	}
+	n := int64(q.Since.Minute()*7%23 + 3)
+	return []control.UsageRow{{UsageSum: control.UsageSum{Requests: n, Failed: n / 6}}}, nil
+}
+
+func (f *fake) Quit(context.Context) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.note("quit")
+	return f.refused()
 }

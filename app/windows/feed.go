@@ -70,6 +70,7 @@ func (u *ui) receive(e control.Event) {
 		}
 	case control.EventActivity:
 		if e.Activity != nil {
+			u.hour.Add(*e.Activity)
 			u.activity = view.Merge(u.activity, *e.Activity, activityKept)
 			u.soon()
 		}

@@ -41,6 +41,8 @@ type overview struct {
 	calm    *text // the breakers, when all are closed
 	calmBox fyne.CanvasObject
 	setup   *setupCard
+	chart   *chart
+	hour    *text
 }
 
 func newOverview(u *ui) *overview { return &overview{u: u} }
@@ -114,11 +116,14 @@ func (p *overview) build() fyne.CanvasObject {
 	p.calm = newText("", view.RoleMuted).wrapped()
 	p.calmBox = container.New(inset{0, 8, 4, 8}, p.calm)
 	p.setup = newSetupCard(p.u, true)
+	p.chart = newChart(func(at int) string { return p.u.hour.BarTip(p.u.now(), at) })
+	p.hour = newText("", view.RoleMuted)
 	breakers := flush(view.T("Breakers"), newLink(view.T("Details"), func() { p.u.goTo(pageCooldowns + "/" + showBreakers) }), container.New(stack{gapSmall}, p.brk.box, p.calmBox))
 	all := newLink(view.T("All activity"), func() { p.u.goTo(pageActivity) })
 	p.content = scrolled(
 		p.notices,
 		flush(view.T("Connections"), newLink(view.T("Manage"), func() { p.u.goTo(pageConnections) }), p.conns.box),
+		card(view.T("The last hour"), p.hour, p.chart),
 		container.New(halves{gap: gapGroup, turn: 680}, breakers, p.setup.box),
 		flush(view.T("Recent requests"), all, p.recent.box),
 	)
@@ -147,6 +152,8 @@ func (p *overview) apply() {
 	p.applyConnections()
 	p.applyBreakers()
 	p.applyRecent()
+	p.chart.show(p.u.hour.Bars(p.u.now()))
+	p.hour.set(p.u.hour.Line(p.u.now()))
 	p.setup.apply()
 }
 

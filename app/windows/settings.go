@@ -64,6 +64,8 @@ func (p *settings) open(section string) {
 // reload asks for what is in force: others may have changed it.
 func (p *settings) reload() {
 	switch p.section {
+	case sectionGeneral:
+		p.general.keys.load()
 	case sectionClients:
 		p.clients.load()
 	case sectionResilience:

@@ -25,6 +25,10 @@ type generalSettings struct {
 	notify   *keyToggle
 	profiles *keyToggle
 	require  *keyToggle
+	login    *keyToggle
+	loginRow fyne.CanvasObject
+	keys     *keySettings
+	backup   *backupSettings
 	limit    *savedField
 	origins  *savedField
 	endpoint *copyLine
@@ -39,7 +43,9 @@ var (
 	languageNames = func() []string { return []string{view.T("System"), "English", "Español"} }
 )
 
-func newGeneralSettings(u *ui) *generalSettings { return &generalSettings{u: u} }
+func newGeneralSettings(u *ui) *generalSettings {
+	return &generalSettings{u: u, keys: newKeySettings(u), backup: newBackupSettings(u)}
+}
 
 func (p *generalSettings) build() fyne.CanvasObject {
 	edit := p.edit
@@ -54,6 +60,8 @@ func (p *generalSettings) build() fyne.CanvasObject {
 	p.notify = newToggle(func(on bool) { edit(control.SettingsPatch{Notifications: &on}, nil) })
 	p.profiles = newToggle(func(on bool) { edit(control.SettingsPatch{ClientProfile: &on}, nil) })
 	p.require = newToggle(func(on bool) { edit(control.SettingsPatch{RequireAPIKey: &on}, nil) })
+	p.login = newToggle(p.setLogin)
+	p.loginRow = card(view.T("This machine"), nil, switchLine(p.login, view.T("Start at sign-in"), view.T("Breakwater is in the tray as soon as you are at your desktop.")))
 	p.limit = newSavedField(p.saveLimit)
 	p.origins = newSavedField(p.saveOrigins)
 	p.origins.entry.SetPlaceHolder(view.T("none"))
@@ -67,14 +75,18 @@ func (p *generalSettings) build() fyne.CanvasObject {
 		card(view.T("Notifications and clients"), nil, container.New(stack{12},
 			switchLine(p.notify, view.T("Desktop notifications"), view.T("When a breaker opens or closes, a connection needs you, or nothing is left to serve. At most one per provider and minute.")),
 			switchLine(p.profiles, view.T("Answer each client in its own way"), view.T("Claude Code, Codex and others each get the status and the wait that they honour. Off, all get the same.")))),
+		p.loginRow,
 		card(view.T("Access"), nil, container.New(stack{12},
 			switchLine(p.require, view.T("Require an API key"), view.T("Programs on this machine must send a key of Breakwater. Without it, every local program may use your connections.")),
 			settingLine(view.T("Allowed web origins"), view.T("Exact origins of local web pages that may call the API, such as http://localhost:5173. Separated by commas."), p.origins.box))),
+		p.keys.build(),
+		p.backup.build(),
 		card(view.T("Activity"), nil, settingLine(view.T("Requests kept"), view.T("Older ones are dropped. Prompts and answers are never kept."), p.limit.box)),
 		card(view.T("About"), nil, container.New(stack{12},
 			settingLine(view.T("Version"), "", rightAligned(p.version)), p.u.aboutLines(),
 			settingLine(view.T("Endpoint"), view.T("For programs on this machine only."), p.endpoint.box),
-			p.dataRow)),
+			p.dataRow,
+			rightAligned(newButton(view.T("Quit Breakwater…"), p.quit)))),
 	)
 }
 
@@ -89,8 +101,28 @@ func (p *generalSettings) apply() {
 	p.origins.show(strings.Join(s.AllowedOrigins, ", "))
 	p.endpoint.set(p.u.snap.Endpoint)
 	p.version.set(p.u.snap.Version)
+	p.keys.apply()
 	p.data.set(p.u.options.DataDir)
 	show(p.dataRow, p.u.options.DataDir != "")
+	show(p.loginRow, p.u.options.Autostart != nil && !p.u.snap.Demo)
+	if p.u.options.Autostart != nil {
+		p.login.set(p.u.options.Autostart.Enabled())
+	}
+}
+
+// setLogin switches the start at sign-in.
+func (p *generalSettings) setLogin(on bool) {
+	if err := p.u.options.Autostart.Set(on); err != nil {
+		p.u.frame.say(view.Tf("That did not work: %s", err))
+	}
+	p.u.redraw()
+}
+
+// quit ends the program after asking: where there is no tray, this is the way.
+func (p *generalSettings) quit() {
+	confirm(p.u.win.Canvas(), view.T("Quit Breakwater?"),
+		view.T("Answers that are under way finish first. Until it is started again, your agents reach nobody at its address."),
+		view.T("Quit"), func() { p.u.act(p.u.facade.Quit, nil) })
 }
 
 // edit stores a change; when it is refused the page shows what is stored.

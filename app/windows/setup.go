@@ -3,6 +3,8 @@
 package windows
 
 import (
+	"slices"
+
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/container"
 
@@ -30,12 +32,13 @@ func newSetupCard(u *ui, writes bool) *setupCard {
 	for _, s := range view.Setups(u.snap) {
 		names = append(names, s.Client)
 	}
-	pick := newSegments(names, 0, func(at int) { c.at = at; c.apply() })
+	pick := newChoice(names, func(word string) { c.at = max(0, slices.Index(names, word)); c.apply() })
+	pick.show(names[0])
 	var link fyne.CanvasObject
 	if writes && u.options.Clients.Home != "" {
 		link = newLink(view.T("Write it for me"), func() { u.goTo(pageSettings + "/" + sectionClients) })
 	}
-	c.box = card(view.T("Point your agent here"), link, container.New(stack{gap}, c.endpoint.box, container.New(line{}, pick), c.line.box, c.note))
+	c.box = card(view.T("Point your agent here"), link, container.New(stack{gap}, c.endpoint.box, container.New(line{}, container.New(sized{width: 150}, pick.boxed())), c.line.box, c.note))
 	return c
 }
 

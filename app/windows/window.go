@@ -45,9 +45,17 @@ type Options struct {
 	Clients setup.Setup
 	// Parts names the libraries that the settings show, with their versions.
 	Parts []string
+	// Autostart is the start at sign-in; nil where it cannot be set from here.
+	Autostart Autostart
 	// StartDemo starts a demo beside this Breakwater, with its own data and
 	// window; nil where that cannot be done.
 	StartDemo func(context.Context) error
+}
+
+// Autostart is whether the user's session starts Breakwater.
+type Autostart interface {
+	Enabled() bool
+	Set(on bool) error
 }
 
 // ErrNoDisplay tells that there is no screen to open a window on.
@@ -127,6 +135,7 @@ type ui struct {
 	settings  control.Settings
 	providers []control.Provider
 	activity  []control.Activity
+	hour      view.Hour
 
 	frame   *frame
 	pages   []page
@@ -251,6 +260,27 @@ func (u *ui) loadActivity() {
 	call(u, func(ctx context.Context) ([]control.Activity, error) {
 		return u.facade.Activity(ctx, control.ActivityQuery{Limit: 200})
 	}, func(list []control.Activity) { u.activity = list; u.redraw() }, nil)
+	u.loadHour()
+}
+
+// loadHour counts the requests of the last hour; from then on the events do.
+func (u *ui) loadHour() {
+	now := u.now()
+	call(u, func(ctx context.Context) (out [view.ChartBars][]control.UsageRow, err error) {
+		for i := range out {
+			from, to := u.hour.Span(now, i)
+			if out[i], err = u.facade.Usage(ctx, control.UsageQuery{Since: from, Until: to}); err != nil {
+				return out, err
+			}
+		}
+		return out, nil
+	}, func(steps [view.ChartBars][]control.UsageRow) {
+		for i, rows := range steps {
+			from, _ := u.hour.Span(now, i)
+			u.hour.Set(from, rows)
+		}
+		u.redraw()
+	}, func(error) {}) // the page is whole without it, and the next one tells
 }
 
 // useSettings takes over stored settings: appearance and language at once.
