@@ -27,6 +27,7 @@ type combos struct {
 	cols   columns
 	table  *pickList
 	help   *text
+	now    *text // where the next request would go
 	name   *text
 	steps  *liveRows
 	detail fyne.CanvasObject
@@ -73,16 +74,17 @@ func (p *combos) build() fyne.CanvasObject {
 	}}
 	p.table = newPickList(func() int { return len(p.rows) }, p.newLine, p.fill, p.at, func(i int) { p.choose(p.rows[i].ID) })
 	p.table.onKey = p.typed
+	p.now = newText("", view.RoleText).wrapped()
 	p.name, p.help = newText("", view.RoleText).bold().clipped(), newText("", view.RoleMuted).wrapped()
-	p.steps = newLiveRows(columns{gap: 12, edge: 0, list: []column{{width: 20, right: true}, {width: 150, flex: 3}, {width: 150, flex: 3}, {width: 70, right: true}}},
+	p.steps = newLiveRows(columns{gap: 12, edge: 0, list: []column{{width: 20, right: true}, {width: 130, flex: 3}, {width: 130, flex: 3}, {width: 130, flex: 2}, {width: 64, right: true, priority: 1}}},
 		func() []fyne.CanvasObject {
-			return []fyne.CanvasObject{newText("", view.RoleMuted).right(), newMono("").clipped(), newText("", view.RoleMuted).clipped(), newText("", view.RoleMuted).right()}
+			return []fyne.CanvasObject{newText("", view.RoleMuted).right(), newMono("").clipped(), newText("", view.RoleMuted).clipped(), newBadge(), newText("", view.RoleMuted).right()}
 		})
 	edit := newButton(view.T("Edit…"), func() { p.edit(p.chosen) })
 	top := container.New(line{gap: gap, grow: p.name}, p.name, edit)
 	scroll := container.NewVScroll(p.steps.box)
 	scroll.SetMinSize(fyne.NewSize(200, 160))
-	p.detail = newPanel(colorCard, true, radius, container.New(inset{12, 12, 12, gapGroup}, container.New(stack{gap}, top, p.help, scroll)))
+	p.detail = newPanel(colorCard, true, radius, container.New(inset{12, 12, 12, gapGroup}, container.New(stack{gap}, top, p.help, p.now, scroll)))
 	p.blank = emptyNote(view.ShapeRing, view.T("No combos yet"),
 		view.T("A combo is a model name of your own, such as “coding”. A request for it goes to the first of its targets that can serve, in an order you choose."),
 		newPrimary(view.T("New combo"), func() { p.u.comboDialog(nil) }).withIcon("add"))
@@ -148,6 +150,13 @@ func (p *combos) applyDetail() {
 		help += " " + view.T("A provider has a model of this name, too; requests for it come here.")
 	}
 	p.help.set(help)
+	if was := p.now.content; was != view.ComboNow(c, p.u.snap, p.u.now()) {
+		p.now.set(view.ComboNow(c, p.u.snap, p.u.now()))
+		show(p.now, p.now.content != "")
+		if (was == "") != (p.now.content == "") {
+			p.detail.Refresh()
+		}
+	}
 	p.steps.resize(len(c.Steps))
 	for i, s := range c.Steps {
 		model, where := view.StepWords(s, p.u.snap, p.u.providers)
@@ -159,7 +168,10 @@ func (p *combos) applyDetail() {
 		if c.Strategy == "weighted" {
 			weight = view.Tf("weight %s", view.Weight(s.Weight))
 		}
-		r.cells[3].(*text).set(weight)
+		r.cells[4].(*text).set(weight)
+		b, who := view.StepBadge(s, p.u.snap, p.u.now())
+		r.cells[3].(*badge).show(b)
+		show(r.cells[3], who != nil)
 	}
 }
 

@@ -150,7 +150,7 @@ func counting(u *ui, now time.Time) bool {
 		return false
 	}
 	switch u.current.key() {
-	case pageActivity, pageSettings, pageCombos:
+	case pageActivity, pageSettings:
 		return false
 	}
 	return view.Counting(u.snap, now)

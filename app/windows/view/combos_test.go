@@ -1,8 +1,10 @@
 package view
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 
 	"breakwater/proxy/control"
 )
@@ -70,5 +72,37 @@ func TestDraftOfACombo(t *testing.T) {
 	d.Name = " night "
 	if d.Check() != "" || d.Input().Name != "night" || *d.Patch().Name != "night" {
 		t.Errorf("%+v", d.Input())
+	}
+}
+
+func TestNextRequestOfACombo(t *testing.T) {
+	now := time.Date(2030, 1, 2, 12, 0, 0, 0, time.UTC)
+	until := now.Add(4 * time.Minute)
+	cooling := control.Connection{ID: "a", Name: "work", Provider: "p", ProviderName: "P", State: control.StateCooling, Reason: "rate_limit_exceeded", Until: &until}
+	home := control.Connection{ID: "b", Name: "home", Provider: "q", State: control.StateServing}
+	spare := control.Connection{ID: "c", Name: "spare", Provider: "p", State: control.StateServing}
+	read := func(raw string) *control.Combo {
+		c := &control.Combo{}
+		if err := json.Unmarshal([]byte(raw), c); err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	both := `"models":[{"model":"p/m","providerId":"p","connectionId":"a"},{"model":"q/m","providerId":"q","connectionId":"b"}]`
+	for _, c := range []struct {
+		combo string
+		snap  []control.Connection
+		want  string
+	}{
+		{`{"strategy":"priority",` + both + `}`, []control.Connection{cooling, home}, "Right now: home. Passed over: work: rate limited, back in 4 min 00 s."},
+		{`{"strategy":"priority",` + both + `}`, []control.Connection{cooling}, "Right now: nobody. work: rate limited, back in 4 min 00 s."},
+		{`{"strategy":"fill-first","models":[{"model":"p/m","providerId":"p"}]}`, []control.Connection{cooling, spare}, "Right now: spare."},
+		{`{"strategy":"random",` + both + `}`, []control.Connection{cooling, home}, ""},
+		{`{"strategy":"priority","isActive":false,` + both + `}`, []control.Connection{home}, ""},
+		{`{"strategy":"priority","models":[{"kind":"combo-ref","comboName":"x"}]}`, []control.Connection{home}, ""},
+	} {
+		if got := ComboNow(read(c.combo), control.Snapshot{Connections: c.snap}, now); got != c.want {
+			t.Errorf("%s: %q, want %q", c.combo, got, c.want)
+		}
 	}
 }
