@@ -19,12 +19,8 @@ import (
 	"breakwater/proxy/control"
 )
 
-// FileName is the name of the database inside the data directory, LogName that
-// of the program's log.
-const (
-	FileName = "breakwater.db"
-	LogName  = "breakwater.log"
-)
+// FileName is the name of the database inside the data directory.
+const FileName = "breakwater.db"
 
 // Options say where the database lies and what it runs with.
 type Options struct {

@@ -34,6 +34,12 @@ type extras struct {
 	RotationOverrides     *control.RotationOverrides `json:"rotationOverrides"`
 	Tags                  []string                   `json:"tags"`
 	Group                 string                     `json:"group"`
+
+	TimeoutMs        int64  `json:"timeoutMs"`
+	OrganizationUUID string `json:"organizationUUID"`
+	ClientID         string `json:"clientId"`
+	TokenURL         string `json:"tokenUrl"`
+	TokenFormat      string `json:"tokenFormat"`
 }
 
 // limits returns the limits of a connection.
@@ -184,7 +190,7 @@ func newConnectionRow(r control.ConnectionRecord) connectionRow {
 // authType returns the sheet's word for a credential kind (settings sheet §7).
 func authType(credential string) string {
 	switch credential {
-	case "token", "passthrough":
+	case "token", "passthrough", "oauth":
 		return "oauth"
 	}
 	return "apikey"
@@ -207,6 +213,7 @@ func mergeExtras(tx *gorm.DB, r control.ConnectionRecord) (string, error) {
 		DisableCooling: r.DisableCooling, LowPriorityMode: r.LowPriorityMode, AutoLimitReset: r.AutoLimitReset,
 		RateLimitOverrides: &r.RateLimitOverrides, QuotaWindowThresholds: r.QuotaWindowThresholds,
 		RotationOverrides: &r.RotationOverrides, Tags: r.Tags, Group: r.Group,
+		TimeoutMs: r.TimeoutMs, OrganizationUUID: r.OrganizationUUID, ClientID: r.ClientID, TokenURL: r.TokenURL, TokenFormat: r.TokenFormat,
 	})
 	if err != nil {
 		return "", err
@@ -229,6 +236,7 @@ func (row connectionRow) record() (control.ConnectionRecord, error) {
 		Active: row.IsActive, DisableCooling: x.DisableCooling,
 		LowPriorityMode: x.LowPriorityMode, AutoLimitReset: x.AutoLimitReset, RateLimitProtection: row.RateLimitProtection,
 		Limits:    x.limits(row.MaxConcurrent),
+		TimeoutMs: x.TimeoutMs, OrganizationUUID: x.OrganizationUUID, ClientID: x.ClientID, TokenURL: x.TokenURL, TokenFormat: x.TokenFormat,
 		CreatedAt: row.CreatedAt.Time, UpdatedAt: row.UpdatedAt.Time, LastUsedAt: row.LastUsedAt.Time,
 		State: resilience.ConnectionState{
 			ID: row.ID, RateLimitedUntil: row.RateLimitedUntil.Time, TestStatus: row.TestStatus,

@@ -72,6 +72,7 @@ const (
 	tryNext verdict = iota // nothing was sent; another target may answer
 	again                  // nothing was sent; the same target may answer
 	ended                  // the client has its answer, or is gone
+	resume                 // Claude's lane or limit reset took the answer: the same target, as if it had not been
 )
 
 // run answers the request: by a combo when the model's name is one, and by the
@@ -102,6 +103,9 @@ func (x *exchange) try(ctx context.Context, a *resilience.Attempt, l *leg) verdi
 	for {
 		v := t.once()
 		switch {
+		case v == resume:
+			t.began = time.Now()
+			continue
 		case v == tryNext && t.kept != nil && !x.more:
 			return t.kept.deliver()
 		case v != again:
@@ -114,10 +118,13 @@ func (x *exchange) try(ctx context.Context, a *resilience.Attempt, l *leg) verdi
 
 // once makes one call and relays its answer.
 func (t *attempt) once() verdict {
+	if v, over := t.prepare(); over {
+		return v
+	}
 	ctx, cancel := context.WithCancelCause(t.ctx)
 	defer cancel(nil)
 	t.ahead = t.x.s.up.Ahead()
-	t.watch = newWatch(t.x.s.limits.Headers, cancel)
+	t.watch = newWatch(t.x.startLimit(t.route), cancel)
 	defer t.watch.stop()
 	res, err := t.send(ctx, t.bodyFor())
 	if err != nil {
@@ -125,6 +132,12 @@ func (t *attempt) once() verdict {
 	}
 	defer func() { _ = res.Body.Close() }() // the answer was read or given up
 	t.heard(res)
+	if v, taken := t.intercept(res); taken {
+		return v
+	}
+	if v, taken := t.renew(res); taken {
+		return v
+	}
 	switch {
 	case res.StatusCode >= 300:
 		return t.refused(ctx, res)
@@ -163,7 +176,7 @@ func (t *attempt) send(ctx context.Context, body []byte) (*http.Response, error)
 	return x.s.up.Do(ctx, upstream.Call{
 		Method: x.r.Method, Dialect: x.rt.dialect, BaseURL: ep.URL, Path: x.rt.path, Query: x.r.URL.RawQuery,
 		Header: x.r.Header, Body: body,
-		Auth: authFor(r, ep), Credential: r.Credential(), Key: r.Key(), Via: x.via(),
+		Auth: authFor(r, ep), Credential: r.Credential(), Key: t.key, Via: x.via(), Last: t.last(),
 	})
 }
 
@@ -183,7 +196,7 @@ func isEventStream(res *http.Response) bool {
 // authFor returns the header in which the connection's key travels: pasted
 // OAuth tokens are always Bearer tokens.
 func authFor(r *control.Route, ep catalog.Endpoint) catalog.Auth {
-	if r.Credential() == catalog.TokenCredential {
+	if c := r.Credential(); c == catalog.TokenCredential || c == catalog.OAuthCredential {
 		return catalog.Bearer
 	}
 	return ep.Auth
@@ -235,10 +248,13 @@ type attempt struct {
 	// recovery holds the switches, reopened how often they were made use of.
 	recovery settings.StreamRecovery
 	reopened int
-	trimmed  bool          // asked again with fewer tools
-	kept     *relay        // an earlier try that had begun to say something
-	ahead    time.Duration // of the wall clock when the present call began
-	woken    bool          // it was made again after a sleep
+	trimmed  bool                // asked again with fewer tools
+	claude   *control.ClaudeCall // nil: no Claude subscription
+	key      string              // the credential that is sent
+	renewed  bool                // the login was refreshed for this attempt
+	kept     *relay              // an earlier try that had begun to say something
+	ahead    time.Duration       // of the wall clock when the present call began
+	woken    bool                // it was made again after a sleep
 }
 
 // fail reports a failure before the commit point and says how to go on.

@@ -12,6 +12,7 @@ import (
 	"breakwater/proxy/dialect"
 	"breakwater/proxy/upstream"
 	"breakwater/resilience"
+	"breakwater/resilience/claude"
 	"breakwater/resilience/outcome"
 )
 
@@ -80,10 +81,6 @@ func (x *exchange) handOn(f failure) {
 	})
 }
 
-// unified begins the names of the headers in which Anthropic tells the limits
-// of a subscription.
-const unified = "Anthropic-Ratelimit-Unified-"
-
 // tame takes out of a refusal that is handed on what would make the client
 // give up although it should wait (rulings 41 and 42), and adds what it needs.
 func (x *exchange) tame(h http.Header, status int, wait time.Duration) {
@@ -98,7 +95,7 @@ func (x *exchange) tame(h http.Header, status int, wait time.Duration) {
 		return
 	}
 	for name := range h {
-		if strings.HasPrefix(name, unified) {
+		if claude.IsUnified(name) {
 			delete(h, name)
 		}
 	}
@@ -131,10 +128,6 @@ func (x *exchange) capRetryAfter(h http.Header) {
 	h.Set("Retry-After", strconv.Itoa(int(math.Ceil(min(max(wait, 1), limit.Seconds())))))
 }
 
-// wallAfter is from which wait on the limit of a subscription is the client's
-// own to tell (ruling 42).
-const wallAfter = 10 * time.Minute
-
 // walls remembers how the limits of passthrough connections were told, so that
 // the next request gets the same answer while the connection rests.
 type walls struct {
@@ -165,7 +158,7 @@ func (f *failure) isWall() bool {
 		return false
 	}
 	for name := range f.header {
-		if strings.HasPrefix(name, unified) {
+		if claude.IsUnified(name) {
 			return true
 		}
 	}
@@ -176,8 +169,9 @@ func (f *failure) isWall() bool {
 // client's own subscription and it lasts: the client can say so itself, with
 // the end of it (ruling 42).
 func (x *exchange) wall(plan resilience.Plan) *failure {
-	if wait, waits := x.soonest(plan); !waits || wait <= wallAfter {
-		return nil
+	now := time.Now()
+	if wait, waits := x.soonest(plan); !waits || !claude.HandsOnWall(now, now.Add(wait), true, true) {
+		return nil // each of those below is asked whose login it is
 	}
 	var found *failure
 	for i := range x.failures {

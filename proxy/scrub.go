@@ -14,7 +14,7 @@ func (t *attempt) secret() string {
 	if t.route.Credential() == catalog.PassthroughCredential {
 		return bearer(t.x.r.Header)
 	}
-	return t.route.Key()
+	return t.key
 }
 
 // scrub takes the credential out of an error's text.

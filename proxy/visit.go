@@ -49,7 +49,7 @@ func (x *exchange) visit(ctx context.Context, l *leg) (v verdict, barred *resili
 		return tryNext, barred
 	}
 	a.Route(breaker.Route{Combo: l.target != nil, NextSameProvider: l.sameNext})
-	ctx, lift, stop := slot.Bound(ctx, x.s.limits.Headers)
+	ctx, lift, stop := slot.Bound(ctx, x.startLimit(l.route))
 	defer stop()
 	l.begun, l.tried = append(l.begun, lift), true
 	x.combo.count(l)

@@ -29,6 +29,8 @@ const (
 	KeyCredential CredentialKind = "apikey"
 	// TokenCredential is a pasted long-lived OAuth token, sent as a Bearer.
 	TokenCredential CredentialKind = "token"
+	// OAuthCredential is a stored login: an access token that is refreshed.
+	OAuthCredential CredentialKind = "oauth"
 	// PassthroughCredential is the client's own Authorization, forwarded
 	// unchanged to the provider's own host and nowhere else, never stored.
 	PassthroughCredential CredentialKind = "passthrough"
@@ -58,6 +60,8 @@ type Provider struct {
 	// PassthroughPrefixes are the beginnings by which a client's own
 	// credential is known to be this provider's.
 	PassthroughPrefixes []string
+	// TokenURL is where stored logins are refreshed, empty where none is known.
+	TokenURL string
 	// Models holds glob patterns (path.Match, lower case) of the model names
 	// the provider offers; "*" offers any.
 	Models []string
@@ -113,3 +117,6 @@ func Lookup(id string) (Provider, bool) {
 
 // All returns the catalogue in the order in which it is shown.
 func All() []Provider { return append([]Provider(nil), providers...) }
+
+// OAuthBeta is the capability without which Anthropic refuses OAuth tokens.
+const OAuthBeta = "oauth-2025-04-20"

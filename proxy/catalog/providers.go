@@ -30,7 +30,8 @@ var providers = []Provider{
 	{
 		ID: "claude", Name: "Claude subscription", Aliases: []string{"cc"}, Profile: settings.OAuth,
 		Endpoints:           endpoints(anthropicAt("https://api.anthropic.com/v1", Bearer)),
-		Credentials:         []CredentialKind{PassthroughCredential, TokenCredential},
+		Credentials:         []CredentialKind{PassthroughCredential, TokenCredential, OAuthCredential},
+		TokenURL:            "https://api.anthropic.com/v1/oauth/token",
 		PassthroughPrefixes: []string{"sk-ant-oat"},
 		Models:              []string{"claude-*"}, KeyEnv: "CLAUDE_CODE_OAUTH_TOKEN",
 	},
@@ -196,7 +197,7 @@ var providers = []Provider{
 	{
 		ID: "codex", Name: "Codex subscription", Aliases: []string{"cx"}, Profile: settings.OAuth, PerModelQuota: true,
 		Endpoints:           endpoints(responsesAt("https://chatgpt.com/backend-api/codex")),
-		Credentials:         []CredentialKind{PassthroughCredential},
+		Credentials:         []CredentialKind{PassthroughCredential, OAuthCredential},
 		PassthroughPrefixes: []string{"eyJ"},
 		Models:              []string{"gpt-*", "codex-*"},
 	},

@@ -123,6 +123,7 @@ func (s *Service) patchOwn(p SettingsPatch) (Settings, map[string]any, error) {
 	set(&next.ClientProfile, p.ClientProfile)
 	set(&next.AllowedOrigins, p.AllowedOrigins)
 	set(&next.ActivityLimit, p.ActivityLimit)
+	set(&next.ClaudeBaseURL, p.ClaudeBaseURL)
 	set(&next.EgressProbeURL, p.EgressProbeURL)
 	writes[appSettings] = next
 	return next, writes, checkSettings(next)

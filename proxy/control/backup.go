@@ -72,7 +72,7 @@ func (s *Service) Export(_ context.Context, passphrase string) (Backup, error) {
 		Format: backupFormat, ExportedAt: s.realNow(), Connections: []ConnectionInput{},
 		Settings: SettingsPatch{
 			Notifications: &own.Notifications, Theme: &own.Theme, Language: &own.Language, RequireAPIKey: &own.RequireAPIKey,
-			ClientProfile: &own.ClientProfile, AllowedOrigins: &own.AllowedOrigins, ActivityLimit: &own.ActivityLimit,
+			ClientProfile: &own.ClientProfile, AllowedOrigins: &own.AllowedOrigins, ActivityLimit: &own.ActivityLimit, ClaudeBaseURL: &own.ClaudeBaseURL,
 			EgressProbeURL: &own.EgressProbeURL,
 		},
 		Resilience: s.policy.Load().stored,
@@ -91,9 +91,11 @@ func (s *Service) Export(_ context.Context, passphrase string) (Backup, error) {
 			LowPriorityMode: rec.LowPriorityMode, AutoLimitReset: rec.AutoLimitReset, Inactive: !rec.Active,
 			MaxConcurrent: rec.MaxConcurrent, RateLimitOverrides: asMap(rec.RateLimitOverrides), QuotaWindowThresholds: rec.QuotaWindowThresholds,
 			RotationOverrides: rec.RotationOverrides, Tags: rec.Tags, Group: rec.Group,
+			TimeoutMs: rec.TimeoutMs, OrganizationUUID: rec.OrganizationUUID,
+			ClientID: rec.ClientID, TokenURL: rec.TokenURL, TokenFormat: rec.TokenFormat,
 		})
-		if r.key != "" {
-			keys[rec.Name] = r.key
+		if r.hasSecret() {
+			keys[rec.Name] = r.storedSecret()
 		}
 	}
 	if passphrase != "" {

@@ -21,7 +21,12 @@ func (s *Service) AddConnection(ctx context.Context, in ConnectionInput) (Connec
 	if err != nil {
 		return Connection{}, err
 	}
-	key, routes := strings.TrimSpace(in.APIKey), s.Routes()
+	in.Credential = rec.Credential
+	key, err := in.secret()
+	if err != nil {
+		return Connection{}, err
+	}
+	routes := s.Routes()
 	// The secret goes first: a crash in between leaves an orphaned secret,
 	// never a connection without its key.
 	if key != "" {
@@ -51,7 +56,9 @@ func (s *Service) newRecord(in ConnectionInput) (ConnectionRecord, catalog.Provi
 		Credential: cmp.Or(in.Credential, string(p.Credentials[0])),
 		BaseURL:    strings.TrimSpace(in.BaseURL), Dialects: in.Dialects, DefaultModel: strings.TrimSpace(in.DefaultModel),
 		Models: in.Models, Priority: in.Priority, Active: !in.Inactive, DisableCooling: in.DisableCooling,
-		LowPriorityMode: in.LowPriorityMode, AutoLimitReset: in.AutoLimitReset, CreatedAt: now, UpdatedAt: now,
+		LowPriorityMode: in.LowPriorityMode, AutoLimitReset: in.AutoLimitReset,
+		TimeoutMs: in.TimeoutMs, OrganizationUUID: strings.TrimSpace(in.OrganizationUUID),
+		ClientID: strings.TrimSpace(in.ClientID), TokenURL: strings.TrimSpace(in.TokenURL), TokenFormat: in.TokenFormat, CreatedAt: now, UpdatedAt: now,
 	}
 	if rec.Credential == string(catalog.NoCredential) && in.APIKey != "" && in.Credential == "" {
 		rec.Credential = string(catalog.KeyCredential)
@@ -64,8 +71,9 @@ func (s *Service) newRecord(in ConnectionInput) (ConnectionRecord, catalog.Provi
 		return rec, p, bad.err()
 	}
 	rec.RateLimitProtection = len(in.RateLimitOverrides) > 0
-	key := strings.TrimSpace(in.APIKey)
-	if err := checkKey(key); err != nil {
+	in.Credential = rec.Credential
+	key, err := in.secret()
+	if err != nil {
 		return rec, p, err
 	}
 	if err := checkRecord(rec, p, key != "", routes); err != nil {
@@ -113,12 +121,9 @@ func (s *Service) EditConnection(ctx context.Context, id string, patch Connectio
 		rec.RateLimitProtection = true
 	}
 	rec.UpdatedAt = time.Now().Round(0).UTC()
-	key, newKey := old.key, patch.APIKey != nil && strings.TrimSpace(*patch.APIKey) != ""
-	if newKey {
-		key = strings.TrimSpace(*patch.APIKey)
-		if err := checkKey(key); err != nil {
-			return Connection{}, err
-		}
+	key, newKey, err := newSecret(old, rec.Credential, patch)
+	if err != nil {
+		return Connection{}, err
 	}
 	if err := checkRecord(rec, old.Provider, key != "", s.Routes()); err != nil {
 		return Connection{}, err
@@ -136,6 +141,9 @@ func (s *Service) EditConnection(ctx context.Context, id string, patch Connectio
 	}
 	r := newRoute(rec, old.Provider, key)
 	r.Use = old.Use
+	if !newKey && r.login != nil {
+		r.login = old.login
+	}
 	r.Conn = s.engine.Upsert(r.engineConnection(s))
 	routes := slices.Clone(s.Routes())
 	routes[slices.Index(routes, old)] = r
@@ -145,6 +153,7 @@ func (s *Service) EditConnection(ctx context.Context, id string, patch Connectio
 		s.engine.ResetConnection(id)
 		s.quota.Forget(id)
 	}
+	s.claudeEdited(old, r)
 	return s.view(r), nil
 }
 
@@ -158,7 +167,12 @@ func apply(r ConnectionRecord, p ConnectionPatch) ConnectionRecord {
 	set(&r.DisableCooling, p.DisableCooling)
 	set(&r.LowPriorityMode, p.LowPriorityMode)
 	set(&r.AutoLimitReset, p.AutoLimitReset)
-	for field, value := range map[*string]*string{&r.Name: p.Name, &r.BaseURL: p.BaseURL, &r.DefaultModel: p.DefaultModel} {
+	set(&r.TimeoutMs, p.TimeoutMs)
+	set(&r.TokenFormat, p.TokenFormat)
+	for field, value := range map[*string]*string{
+		&r.Name: p.Name, &r.BaseURL: p.BaseURL, &r.DefaultModel: p.DefaultModel,
+		&r.OrganizationUUID: p.OrganizationUUID, &r.ClientID: p.ClientID, &r.TokenURL: p.TokenURL,
+	} {
 		if value != nil {
 			*field = strings.TrimSpace(*value)
 		}
@@ -186,6 +200,7 @@ func (s *Service) DeleteConnection(ctx context.Context, id string) error {
 	s.setRoutes(slices.DeleteFunc(slices.Clone(s.Routes()), func(r *Route) bool { return r == old }))
 	s.engine.Remove(id)
 	s.quota.Forget(id)
+	s.claude.forget(id)
 	s.forget(id)
 	s.endLeases(ctx, lease.ConnectionIneligible, func(l lease.Lease) bool { return l.ConnectionID == id })
 	if err := s.dropFromCombos(ctx, id); err != nil {
@@ -232,6 +247,14 @@ func (s *Service) TestConnection(ctx context.Context, id string) (TestResult, er
 	r, ok := s.Route(id)
 	if !ok {
 		return TestResult{}, ErrNotFound
+	}
+	if r.login != nil {
+		if _, err := s.Bearer(ctx, r); err != nil {
+			return TestResult{
+				Error: err.Error(), TestedAt: time.Now().Round(0),
+				Diagnosis: Diagnosis{Type: "token_expired", Source: "local", Message: err.Error()},
+			}, nil
+		}
 	}
 	res := s.cfg.Tester(ctx, r)
 	res.TestedAt = time.Now().Round(0)

@@ -48,6 +48,17 @@ type Facade interface {
 	// 31).
 	ResetBreakers(ctx context.Context) (int, error)
 
+	// LeaveLane ends the low-priority lane of a Claude connection; requests that
+	// wait for a slot go on without it. ErrNotFound, or *InvalidError where the
+	// connection is no Claude subscription.
+	LeaveLane(ctx context.Context, id string) error
+	// CheckLimitReset lets the next request at the wall ask for the limit reset
+	// whatever was said before (ruling 19).
+	CheckLimitReset(ctx context.Context, id string) error
+	// ClaudeUsage returns the quota windows of a Claude connection as far as
+	// they are known, and has old figures asked for.
+	ClaudeUsage(ctx context.Context, id string) (ClaudeUsage, error)
+
 	// SetPaused makes the proxy refuse new requests until it is resumed, or serve
 	// them again.
 	SetPaused(ctx context.Context, paused bool) error
@@ -173,6 +184,20 @@ type ConnectionInput struct {
 	RotationOverrides     RotationOverrides `json:"rotationOverrides,omitzero"`
 	Tags                  []string          `json:"tags,omitempty"`
 	Group                 string            `json:"group,omitempty"`
+
+	// TimeoutMs is how long a Claude connection may take until its answer
+	// begins, 1 to 86 400 000; 0 is 600 000 (ruling 21).
+	TimeoutMs int64 `json:"timeoutMs,omitempty"`
+	// OrganizationUUID is the account's organisation, for the limit reset; empty
+	// lets it be found out.
+	OrganizationUUID string `json:"organizationUUID,omitempty"`
+	// RefreshToken belongs to the credential oauth, where apiKey holds the access
+	// token, if there is one; write only. ClientID, TokenURL and TokenFormat (form
+	// or json) say how the token endpoint is asked; empty ones are the provider's.
+	RefreshToken string `json:"refreshToken,omitempty"`
+	ClientID     string `json:"clientId,omitempty"`
+	TokenURL     string `json:"tokenUrl,omitempty"`
+	TokenFormat  string `json:"tokenFormat,omitempty"`
 }
 
 // ConnectionPatch changes a connection; nil fields stay as they are.
@@ -200,6 +225,13 @@ type ConnectionPatch struct {
 	RotationOverrides     *RotationOverrides `json:"rotationOverrides,omitempty"` // replaced whole
 	Tags                  *[]string          `json:"tags,omitempty"`
 	Group                 *string            `json:"group,omitempty"`
+
+	TimeoutMs        *int64  `json:"timeoutMs,omitempty"`
+	OrganizationUUID *string `json:"organizationUUID,omitempty"`
+	RefreshToken     *string `json:"refreshToken,omitempty"`
+	ClientID         *string `json:"clientId,omitempty"`
+	TokenURL         *string `json:"tokenUrl,omitempty"`
+	TokenFormat      *string `json:"tokenFormat,omitempty"`
 }
 
 // LockoutFilter selects model lockouts.
@@ -229,6 +261,9 @@ type Settings struct {
 	AllowedOrigins []string `json:"allowedOrigins"`
 	// ActivityLimit is how many rows of activity are kept.
 	ActivityLimit int `json:"activityLimit"`
+	// ClaudeBaseURL is where the limit reset and the windows of Claude
+	// subscriptions are asked for; empty is https://api.anthropic.com.
+	ClaudeBaseURL string `json:"claudeBaseUrl"`
 	// EgressProbeURL is asked by which address this machine leaves, in the
 	// background and at most every five minutes; empty asks nobody (guide §7).
 	EgressProbeURL string `json:"egressProbeUrl"`
@@ -248,6 +283,7 @@ type SettingsPatch struct {
 	ClientProfile  *bool     `json:"clientProfiles,omitempty"`
 	AllowedOrigins *[]string `json:"allowedOrigins,omitempty"`
 	ActivityLimit  *int      `json:"activityLimit,omitempty"`
+	ClaudeBaseURL  *string   `json:"claudeBaseUrl,omitempty"`
 	EgressProbeURL *string   `json:"egressProbeUrl,omitempty"`
 }
 

@@ -83,6 +83,9 @@ func earliest(s Snapshot) time.Time {
 	for _, c := range s.Connections {
 		look(c.Until)
 		look(c.LeasedUntil)
+		if c.Lane != nil {
+			look(c.Lane.Until)
+		}
 	}
 	for _, b := range s.Breakers {
 		look(b.Until)

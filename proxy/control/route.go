@@ -24,6 +24,7 @@ type Route struct {
 	endpoints [3]catalog.Endpoint // by index of dialect.All; empty URL: not spoken
 	models    []string
 	key       string
+	login     *login // of a refreshable credential, in place of key
 }
 
 // Use counts what a connection does; it outlives edits.
@@ -38,7 +39,19 @@ type Use struct {
 }
 
 // Key returns the connection's credential. It must never be printed.
-func (r *Route) Key() string { return r.key }
+func (r *Route) Key() string {
+	if r.login != nil {
+		return r.login.present().Access
+	}
+	return r.key
+}
+
+// hasSecret reports whether a credential is stored.
+func (r *Route) hasSecret() bool { return r.key != "" || r.login != nil }
+
+// sameSecret reports whether both versions of a connection send the same
+// credential.
+func (r *Route) sameSecret(o *Route) bool { return r.key == o.key && r.login == o.login }
 
 // Credential returns where the credential comes from.
 func (r *Route) Credential() catalog.CredentialKind {
@@ -84,6 +97,9 @@ func (r *Route) serves(model string) bool { return r.offers(model) || r.Record.D
 // newRoute resolves a record against the catalogue.
 func newRoute(rec ConnectionRecord, p catalog.Provider, key string) *Route {
 	r := &Route{Record: rec, Provider: p, Use: &Use{}, key: key, models: rec.Models}
+	if r.Credential() == catalog.OAuthCredential {
+		r.key, r.login = "", newLogin(key)
+	}
 	if len(r.models) == 0 {
 		r.models = p.Models
 		if rec.BaseURL != "" {

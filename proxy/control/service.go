@@ -17,6 +17,7 @@ import (
 	"breakwater/resilience/admission"
 	"breakwater/resilience/affinity"
 	"breakwater/resilience/classify"
+	"breakwater/resilience/claude"
 	"breakwater/resilience/clock"
 	"breakwater/resilience/combo"
 	"breakwater/resilience/quota"
@@ -38,6 +39,9 @@ type Config struct {
 	// Env looks up an environment variable; it seeds the resilience settings.
 	// Nil knows none.
 	Env settings.Lookup
+	// SideCall makes a call to Anthropic's API beside the traffic; nil: none can
+	// be made.
+	SideCall func(ctx context.Context, c SideCall) claude.Reply
 	// Tester asks a provider whether a connection's credential works.
 	Tester func(ctx context.Context, r *Route) TestResult
 	// Panel is the demo's fault panel, nil outside the demo.
@@ -68,6 +72,7 @@ type Service struct {
 	gates    *admission.Gates
 	quota    *quota.Ledger
 	tools    *quota.ToolLimits
+	claude   *subscriptions
 	affinity *affinity.Table
 	// Memory of this process alone.
 	occupancy     *affinity.Occupancy
@@ -101,7 +106,7 @@ const appSettings = "app"
 // ends it.
 func New(ctx context.Context, cfg Config) (*Service, error) {
 	s := &Service{
-		cfg: cfg, hub: newHub(), queues: admission.NewQueues(), gates: admission.NewGates(), quota: quota.NewLedger(),
+		cfg: cfg, hub: newHub(), queues: admission.NewQueues(), gates: admission.NewGates(), quota: quota.NewLedger(), claude: newSubscriptions(),
 		affinity: affinity.New(cfg.Store), occupancy: affinity.NewOccupancy(), latency: combo.NewLatency(),
 		stateDirty: make(chan struct{}, 1), useDirty: make(chan struct{}, 1), stop: make(chan struct{}),
 	}
@@ -114,6 +119,7 @@ func New(ctx context.Context, cfg Config) (*Service, error) {
 		return nil, err
 	}
 	s.done.Go(s.publish)
+	s.done.Go(s.claudeNews)
 	s.done.Go(func() { s.upkeep(context.WithoutCancel(ctx)) })
 	return s, nil
 }
@@ -121,6 +127,7 @@ func New(ctx context.Context, cfg Config) (*Service, error) {
 // Close stops publishing and the upkeep. The store is the caller's to close.
 func (s *Service) Close() {
 	close(s.stop)
+	s.claude.close()
 	s.done.Wait()
 }
 

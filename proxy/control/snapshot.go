@@ -51,7 +51,7 @@ func (s *Service) view(r *Route) Connection {
 	rec, st := r.Record, s.engine.ConnectionStatus(r.Conn)
 	c := Connection{
 		ID: rec.ID, Provider: rec.Provider, ProviderName: r.Provider.Name, Name: rec.Name,
-		AuthType: string(r.Provider.Profile), Credential: rec.Credential, HasSecret: r.key != "",
+		AuthType: string(r.Provider.Profile), Credential: rec.Credential, HasSecret: r.hasSecret(),
 		Dialects: r.Dialects(), BaseURL: r.BaseURL(), CustomBaseURL: rec.BaseURL != "",
 		DefaultModel: rec.DefaultModel, Models: rec.Models, Priority: rec.Priority, Active: rec.Active,
 		DisableCooling: rec.DisableCooling, Claude: isClaude(r.Provider),
@@ -66,6 +66,8 @@ func (s *Service) view(r *Route) Connection {
 	for _, l := range st.Lockouts {
 		c.Lockouts = append(c.Lockouts, Lockout{Model: l.Model, Reason: l.Reason, Until: *s.Real(l.Until), FailureCount: l.FailureCount})
 	}
+	c.ClientID, c.TokenURL, c.TokenFormat = rec.ClientID, rec.TokenURL, rec.TokenFormat
+	s.claudeView(r, &c)
 	if c.Models == nil {
 		c.Models = []string{}
 	}

@@ -24,6 +24,12 @@ type ConnectionRecord struct {
 	// LowPriorityMode and AutoLimitReset are Claude's two switches.
 	LowPriorityMode bool
 	AutoLimitReset  bool
+	// TimeoutMs is Claude's start timeout, 0: the default; OrganizationUUID the
+	// account's organisation, for the limit reset.
+	TimeoutMs        int64
+	OrganizationUUID string
+	// ClientID, TokenURL and TokenFormat say how a stored login is refreshed.
+	ClientID, TokenURL, TokenFormat string
 	// RateLimitProtection is the user's wish to have the requests queued.
 	RateLimitProtection bool
 	// Limits are the connection's own bounds and where it belongs.

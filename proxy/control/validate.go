@@ -20,6 +20,9 @@ const (
 	maxKey      = 16 << 10
 	maxPriority = 100_000
 	maxURL      = 2000
+
+	maxTimeoutMs    = 86_400_000
+	maxOrganization = 128
 )
 
 // problems collects what is wrong with an input.
@@ -42,6 +45,7 @@ func checkRecord(r ConnectionRecord, p catalog.Provider, hasKey bool, others []*
 	var bad problems
 	checkName(&bad, r, others)
 	checkCredential(&bad, r, p, hasKey)
+	checkLogin(&bad, r, p, hasKey)
 	checkURL(&bad, r, p)
 	for _, d := range r.Dialects {
 		if !slices.Contains(dialect.All, dialect.Name(d)) {
@@ -67,6 +71,12 @@ func checkRecord(r ConnectionRecord, p catalog.Provider, hasKey bool, others []*
 	}
 	if (r.LowPriorityMode || r.AutoLimitReset) && !isClaude(p) {
 		bad.add("lowPriorityMode", "only Claude subscription connections have the low-priority lane and the limit reset")
+	}
+	if r.TimeoutMs < 0 || r.TimeoutMs > maxTimeoutMs {
+		bad.add("timeoutMs", "1 to %d milliseconds, or 0 for the usual time", maxTimeoutMs)
+	}
+	if len(r.OrganizationUUID) > maxOrganization || strings.ContainsFunc(r.OrganizationUUID, unicode.IsControl) {
+		bad.add("organizationUUID", "at most %d characters, no control characters", maxOrganization)
 	}
 	return bad.err()
 }
@@ -172,6 +182,10 @@ func checkSettings(s Settings) error {
 	if u, err := url.Parse(s.EgressProbeURL); s.EgressProbeURL != "" &&
 		(err != nil || u.Host == "" || u.User != nil || u.Scheme != "http" && u.Scheme != "https") {
 		bad.add("egressProbeUrl", "an address that begins with https:// and holds no credentials, or empty")
+	}
+	if u, err := url.Parse(s.ClaudeBaseURL); s.ClaudeBaseURL != "" && (err != nil || u.Host == "" || u.User != nil ||
+		u.RawQuery != "" || u.Fragment != "" || u.Scheme != "https" && !(u.Scheme == "http" && isPrivateHost(u.Hostname()))) {
+		bad.add("claudeBaseUrl", "must be a URL that begins with https://, or http:// on this machine and in private networks")
 	}
 	for _, o := range s.AllowedOrigins {
 		u, err := url.Parse(o)

@@ -71,7 +71,7 @@ type Connection struct {
 	ProviderName   string   `json:"providerName"`
 	Name           string   `json:"name"`
 	AuthType       string   `json:"authType"`   // oauth, apikey or local: the figure class
-	Credential     string   `json:"credential"` // apikey, token, passthrough or none
+	Credential     string   `json:"credential"` // apikey, token, passthrough, oauth or none
 	HasSecret      bool     `json:"hasSecret"`
 	Dialects       []string `json:"dialects"`
 	BaseURL        string   `json:"baseUrl"`        // as used, without the dialect's path
@@ -87,6 +87,16 @@ type Connection struct {
 	Claude          bool `json:"claude"`
 	LowPriorityMode bool `json:"lowPriorityMode"`
 	AutoLimitReset  bool `json:"autoLimitReset"`
+	// TimeoutMs and OrganizationUUID are as the user set them.
+	TimeoutMs        int64  `json:"timeoutMs,omitempty"`
+	OrganizationUUID string `json:"organizationUUID,omitempty"`
+	ClientID         string `json:"clientId,omitempty"`
+	TokenURL         string `json:"tokenUrl,omitempty"`
+	TokenFormat      string `json:"tokenFormat,omitempty"`
+	// Lane, LimitReset and Usage are nil while there is nothing to tell.
+	Lane       *ClaudeLane  `json:"lane,omitempty"`
+	LimitReset *ClaudeReset `json:"limitReset,omitempty"`
+	Usage      *ClaudeUsage `json:"usage,omitempty"`
 
 	// RateLimitProtection is the user's wish to have the requests queued; only
 	// POST /api/rate-limits changes it.
@@ -205,6 +215,9 @@ const (
 	StepRefused  StepKind = "refused"  // our own answer, nobody was left: Status, Reason, Until
 	StepCut      StepKind = "cut"      // the stream broke after output had been sent
 	StepLeft     StepKind = "left"     // the client went away
+	// StepLane is what Claude's lane or limit reset made of an answer that
+	// nobody else judged: Status, Reason, DurationMs of the wait, Until.
+	StepLane StepKind = "lane"
 )
 
 // Step is one line of a decision trace.
@@ -230,6 +243,12 @@ const (
 	AlertBreakerClosed AlertKind = "breaker_closed" // Provider
 	AlertTerminal      AlertKind = "terminal"       // Connection, State
 	AlertNothingLeft   AlertKind = "nothing_left"   // Dialect, Until: no connection can serve
+
+	// Of a Claude subscription at its limit.
+	AlertLaneEntered      AlertKind = "lane_entered"      // Connection, Until
+	AlertLaneEnded        AlertKind = "lane_ended"        // Connection, Reason
+	AlertResetClaimed     AlertKind = "reset_claimed"     // Connection, Reason, Until of the next
+	AlertResetUnavailable AlertKind = "reset_unavailable" // the same
 )
 
 // Alert is something the user should hear of although no window is open. It
@@ -242,6 +261,7 @@ type Alert struct {
 	ConnectionID   string     `json:"connectionId,omitempty"`
 	ConnectionName string     `json:"connectionName,omitempty"`
 	State          State      `json:"state,omitempty"`
+	Reason         string     `json:"reason,omitempty"` // why a lane ended, how a reset went
 	Dialect        string     `json:"dialect,omitempty"`
 	Until          *time.Time `json:"until,omitempty"`
 }

@@ -24,6 +24,9 @@ type providerData struct {
 
 	Tags              *[]string                  `json:"tags"`
 	RotationOverrides *control.RotationOverrides `json:"rotationOverrides"`
+
+	TimeoutMs        *int64  `json:"timeoutMs"`
+	OrganizationUUID *string `json:"organizationUUID"`
 }
 
 // providerInput is the body of POST /api/providers.
@@ -67,6 +70,11 @@ func (a *api) addProvider(r *http.Request) (int, any, error) {
 	m.flag("disableCooling", &c.DisableCooling, in.Specific.DisableCooling)
 	m.flag("lowPriorityMode", &c.LowPriorityMode, in.Specific.LowPriorityMode)
 	m.flag("autoLimitReset", &c.AutoLimitReset, in.Specific.AutoLimitReset)
+	m.str("organizationUUID", &c.OrganizationUUID, in.Specific.OrganizationUUID)
+	if ms := in.Specific.TimeoutMs; ms != nil {
+		m.twice("timeoutMs", c.TimeoutMs != 0 && c.TimeoutMs != *ms)
+		c.TimeoutMs = *ms
+	}
 	if tags := in.Specific.Tags; tags != nil {
 		m.twice("tags", len(c.Tags) > 0)
 		c.Tags = *tags
@@ -113,6 +121,8 @@ func (a *api) editProvider(r *http.Request) (int, any, error) {
 	patched(&m, "disableCooling", &p.DisableCooling, in.Specific.DisableCooling)
 	patched(&m, "lowPriorityMode", &p.LowPriorityMode, in.Specific.LowPriorityMode)
 	patched(&m, "autoLimitReset", &p.AutoLimitReset, in.Specific.AutoLimitReset)
+	patched(&m, "timeoutMs", &p.TimeoutMs, in.Specific.TimeoutMs)
+	patched(&m, "organizationUUID", &p.OrganizationUUID, in.Specific.OrganizationUUID)
 	only(&m, "tags", &p.Tags, in.Specific.Tags)
 	only(&m, "rotationOverrides", &p.RotationOverrides, in.Specific.RotationOverrides)
 	if err := m.err(); err != nil {

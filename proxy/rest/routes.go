@@ -69,6 +69,18 @@ var routes = []Route{
 		Method: "POST", Path: "/api/providers/{id}/test", handler: (*api).testProvider,
 		About: "ask the provider whether the credential works",
 	},
+	{
+		Method: "POST", Path: "/api/providers/{id}/leave-lane", handler: (*api).leaveLane,
+		About: "end the low-priority lane of a Claude subscription",
+	},
+	{
+		Method: "POST", Path: "/api/providers/{id}/check-reset", handler: (*api).checkReset,
+		About: "let the next request at the wall of a Claude subscription ask for the limit reset again",
+	},
+	{
+		Method: "GET", Path: "/api/providers/{id}/usage", handler: (*api).claudeUsage,
+		About: "the quota windows of a Claude subscription",
+	},
 
 	{
 		Method: "GET", Path: "/api/resilience", handler: (*api).getResilience,

@@ -118,6 +118,10 @@ var shapes = map[string]shape{
 	"DELETE /api/providers/{id}":    {out: []any{messageAnswer{}}},
 	"POST /api/providers/{id}/test": {in: testBody{}, out: []any{control.TestResult{}}},
 
+	"POST /api/providers/{id}/leave-lane":  {out: []any{okAnswer{}}},
+	"POST /api/providers/{id}/check-reset": {out: []any{okAnswer{}}},
+	"GET /api/providers/{id}/usage":        {out: []any{control.ClaudeUsage{}}},
+
 	"GET /api/resilience":                    {out: []any{control.Resilience{}}},
 	"PATCH /api/resilience":                  {in: json.RawMessage{}, out: []any{resilienceAnswer{}}},
 	"GET /api/resilience/model-cooldowns":    {out: []any{lockoutsAnswer{}}},

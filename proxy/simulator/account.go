@@ -20,7 +20,9 @@ type Account struct {
 	hits    int // requests that the fault still hits; negative is without end
 	records []*Request
 	count   Counters
-	changed chan struct{} // closed at the next change; nil while nobody waits
+	// subscribed is what Subscribe made of it.
+	subscribed *subscription
+	changed    chan struct{} // closed at the next change; nil while nobody waits
 }
 
 // queued is a step of a script with the number of uses it has left.
@@ -196,11 +198,11 @@ func (a *Account) next(q *request) (Step, bool) {
 	return Step{}, false
 }
 
-// Reset forgets script, fault, records and counters.
+// Reset forgets script, fault, subscription, records and counters.
 func (a *Account) Reset() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.script, a.fault, a.hits, a.records = nil, Fault{}, 0, nil
+	a.script, a.fault, a.hits, a.records, a.subscribed = nil, Fault{}, 0, nil, nil
 	a.count = Counters{InFlight: a.count.InFlight}
 	a.notify()
 }

@@ -247,6 +247,11 @@ func (s *Server) choose(a *Account, q *request, allowed bool) Step {
 	if st, ok := a.next(q); ok {
 		return st
 	}
+	if sub := a.subscription(); sub != nil {
+		if st, ok := sub.step(q, s.opts.Default); ok {
+			return st
+		}
+	}
 	if q.route == RouteInference {
 		return s.opts.Default
 	}

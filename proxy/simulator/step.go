@@ -47,9 +47,10 @@ var kinds = []Kind{KindAuto, KindAsked, KindText, KindTool, KindBlank, KindStatu
 // JSON for the control interface. Every modifier works with every kind as far
 // as it makes sense.
 type Step struct {
-	Kind  Kind  `json:"kind"`
-	Times int   `json:"times,omitempty"` // uses; zero is one, Forever without end
-	When  *When `json:"when,omitempty"`  // the requests it is for; nil is any inference
+	Kind  Kind   `json:"kind"`
+	Times int    `json:"times,omitempty"` // uses; zero is one, Forever without end
+	Note  string `json:"note,omitempty"`  // names it in records
+	When  *When  `json:"when,omitempty"`  // the requests it is for; nil is any inference
 
 	Text       string   `json:"text,omitempty"`       // empty: a sentence naming the account
 	SplitBytes int      `json:"splitBytes,omitempty"` // bytes of text per delta; zero splits at words, negative not at all
@@ -159,8 +160,12 @@ func (s Step) fits(q *request) bool {
 		(w.Tools == nil || *w.Tools == (len(q.tools) > 0))
 }
 
-// String names the step in records: its kind, its status, how it breaks off.
+// String names the step in records: its note, or its kind, its
+// status, how it breaks off.
 func (s Step) String() string {
+	if s.Note != "" {
+		return s.Note
+	}
 	t := string(s.Kind)
 	if s.Kind == KindStatus {
 		t = fmt.Sprintf("status %d", s.Status)

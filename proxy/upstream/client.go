@@ -115,6 +115,8 @@ type Call struct {
 	Auth       catalog.Auth
 	Credential catalog.CredentialKind
 	Key        string
+	// Last is set after all other headers and replaces what they say.
+	Last http.Header
 	// Via counts the Breakwaters that this request has passed on this machine.
 	Via int
 }
@@ -132,7 +134,9 @@ func (c *Client) Do(ctx context.Context, call Call) (*http.Response, error) {
 	if err != nil {
 		return nil, fmt.Errorf("base URL: %w", err)
 	}
-	u.Path = strings.TrimSuffix(u.Path, "/") + call.Path
+	if err := extend(u, call.Path); err != nil {
+		return nil, err
+	}
 	u.RawQuery = joinQuery(u.RawQuery, call.Query)
 	if c.clock.jumped(c.ahead()) {
 		// What was open before the machine slept is dead, and does not know.
@@ -181,6 +185,19 @@ func request(ctx context.Context, u *url.URL, header http.Header, call Call) *ht
 // inMemory returns a body in the one form that the transport knows to be at
 // hand: headers and body then leave in one packet.
 func inMemory(raw []byte) readCloser { return io.NopCloser(bytes.NewReader(raw)) }
+
+// extend appends a path, which may hold escapes, to the base URL.
+func extend(u *url.URL, path string) error {
+	plain, err := url.PathUnescape(path)
+	if err != nil {
+		return fmt.Errorf("path: %w", err)
+	}
+	if plain != path {
+		u.RawPath = strings.TrimSuffix(u.EscapedPath(), "/") + path
+	}
+	u.Path = strings.TrimSuffix(u.Path, "/") + plain
+	return nil
+}
 
 func joinQuery(a, b string) string {
 	if a == "" || b == "" {

@@ -59,6 +59,9 @@ func requestHeader(c Call) http.Header {
 	if c.Dialect == dialect.Anthropic && out.Get("Anthropic-Version") == "" {
 		out["Anthropic-Version"] = anthropicVersion
 	}
+	for name, values := range c.Last {
+		out[name] = values
+	}
 	return out
 }
 
@@ -67,9 +70,6 @@ var (
 	contentType      = []string{"application/json"}
 	anthropicVersion = []string{"2023-06-01"}
 )
-
-// oauthBeta is the capability without which Anthropic refuses OAuth tokens.
-const oauthBeta = "oauth-2025-04-20"
 
 func credential(out http.Header, c Call) {
 	switch c.Credential {
@@ -80,9 +80,9 @@ func credential(out http.Header, c Call) {
 		return
 	case catalog.NoCredential:
 		return
-	case catalog.TokenCredential:
-		if betas := strings.Join(out.Values("Anthropic-Beta"), ","); c.Dialect == dialect.Anthropic && !strings.Contains(betas, oauthBeta) {
-			out["Anthropic-Beta"] = []string{strings.TrimPrefix(betas+","+oauthBeta, ",")}
+	case catalog.TokenCredential, catalog.OAuthCredential:
+		if betas := strings.Join(out.Values("Anthropic-Beta"), ","); c.Dialect == dialect.Anthropic && !strings.Contains(betas, catalog.OAuthBeta) {
+			out["Anthropic-Beta"] = []string{strings.TrimPrefix(betas+","+catalog.OAuthBeta, ",")}
 		}
 	}
 	switch c.Auth {

@@ -87,12 +87,17 @@ func tail(s string) string {
 // claudeCode is the real one, in print mode, with the token that makes it talk
 // to a gateway.
 func claudeCode(ctx context.Context, t *testing.T, base, prompt string) (turn, error) {
+	return claudeCodeAs(ctx, t, base, prompt, "ANTHROPIC_AUTH_TOKEN=local")
+}
+
+// claudeCodeAs is Claude Code with another credential.
+func claudeCodeAs(ctx context.Context, t *testing.T, base, prompt, credential string) (turn, error) {
 	found, err := filepath.Glob(filepath.Join(installed(t), "node_modules", "@anthropic-ai", "claude-code-*", "claude*"))
 	if err != nil || len(found) == 0 {
 		t.Fatalf("Claude Code is not installed in BREAKWATER_CLIENTS (%v)", err)
 	}
 	cmd := clean(ctx, t, []string{
-		"ANTHROPIC_BASE_URL=" + base, "ANTHROPIC_AUTH_TOKEN=local",
+		"ANTHROPIC_BASE_URL=" + base, credential,
 		"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_AUTOUPDATER=1",
 		"DISABLE_TELEMETRY=1", "DISABLE_ERROR_REPORTING=1",
 	}, found[0], "-p", prompt, "--allowedTools", "Bash", "--output-format", "stream-json", "--verbose")

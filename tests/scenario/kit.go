@@ -41,6 +41,7 @@ type Kit struct {
 	// Upstream are the options of the connections to providers.
 	Upstream upstream.Options
 
+	fast *clock.Fast // in place of Clock
 	dir  string
 	stop func()
 
@@ -69,7 +70,24 @@ func startKit(t testing.TB, limits proxy.Limits, o upstream.Options) *Kit {
 	if limits.Patience == 0 {
 		limits.Patience = -1
 	}
-	k := &Kit{TB: t, Sim: simulator.New(simulator.Options{}), Clock: clock.NewFake(T0), Log: &Log{}, Limits: limits, Upstream: o, dir: t.TempDir()}
+	return run(&Kit{TB: t, Sim: simulator.New(simulator.Options{}), Clock: clock.NewFake(T0), Log: &Log{}, Limits: limits, Upstream: o, dir: t.TempDir()})
+}
+
+// StartFast is Start with a clock, the simulator's too, that runs at a multiple
+// of real speed: for waits that the product spends by itself. There is no Clock
+// to set.
+func StartFast(t testing.TB, speed float64) *Kit {
+	t.Helper()
+	fast := clock.NewFast(clock.System{})
+	fast.SetSpeed(speed)
+	limits := proxy.DefaultLimits()
+	limits.Patience = -1
+	return run(&Kit{TB: t, Sim: simulator.New(simulator.Options{Clock: fast}), fast: fast, Log: &Log{}, Limits: limits, dir: t.TempDir()})
+}
+
+func run(k *Kit) *Kit {
+	t := k.TB
+	t.Helper()
 	if err := k.Sim.Start(context.Background(), ""); err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +103,20 @@ func startKit(t testing.TB, limits proxy.Limits, o upstream.Options) *Kit {
 
 // real is the core's time as real time: the scenario's clock stands still, so
 // a deadline lies as far ahead of now as it lies ahead of the clock.
-func (k *Kit) real(t time.Time) time.Time { return time.Now().Add(t.Sub(k.Clock.Now())) }
+func (k *Kit) real(t time.Time) time.Time {
+	if k.fast != nil {
+		return k.fast.Real(t)
+	}
+	return time.Now().Add(t.Sub(k.Clock.Now()))
+}
+
+// core is the clock that the product runs on.
+func (k *Kit) core() clock.Clock {
+	if k.fast != nil {
+		return k.fast
+	}
+	return k.Clock
+}
 
 func (k *Kit) start() {
 	k.Helper()
@@ -102,7 +133,7 @@ func (k *Kit) start() {
 	k.URL, k.Token, k.Store = "http://"+listeners[0].Addr().String(), token, store
 	p, err := proxy.Assemble(ctx, proxy.Parts{
 		Store: store, Secrets: secrets, Token: token, Endpoint: k.URL, Version: "test", Log: log,
-		Limits: k.Limits, Upstream: k.Upstream, Clock: k.Clock, Real: k.real, Quit: cancel,
+		Limits: k.Limits, Upstream: k.Upstream, Clock: k.core(), Real: k.real, Quit: cancel,
 	})
 	k.must(err)
 	k.Product = p

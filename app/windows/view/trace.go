@@ -79,6 +79,8 @@ func step(a control.Activity, s control.Step, now time.Time) Line {
 		l.Shape, l.Role = ShapeCut, RoleWarning
 		l.Title = Tf("The stream from %s broke", name)
 		l.Sub = sentence(Reason(s.Reason), T("output had been sent, so nobody else was tried"))
+	case control.StepLane:
+		laneStep(&l, s, now)
 	case control.StepLeft:
 		l.Shape, l.Role = ShapeLeave, RoleMuted
 		l.Title = T("The client went away")
