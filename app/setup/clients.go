@@ -63,7 +63,7 @@ func claudeEdits(t Target, old func(string) string, getenv func(string) string) 
 	if !t.Passthrough {
 		out = append(out, edit{"env.ANTHROPIC_AUTH_TOKEN", "local"})
 	}
-	// A proxy of the system must not get requests to this machine (case P53).
+	// A proxy of the system must not get requests to this machine (case P58).
 	hosts := old("env.NO_PROXY")
 	if hosts == "" {
 		hosts = getenv("NO_PROXY")

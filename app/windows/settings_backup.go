@@ -37,7 +37,7 @@ func (p *backupSettings) build() fyne.CanvasObject {
 	}
 	p.pass = newSecret(view.T("none: keys are left out"))
 	p.report = newText("", view.RoleMuted).wrapped()
-	save, look := newButton(view.T("Save"), p.save), newButton(view.T("Look into it"), p.look)
+	save, look := newButton(view.T("Save to the file"), p.save), newButton(view.T("Look into it"), p.look)
 	p.restore = newPrimary(view.T("Restore"), p.apply)
 	show(p.restore, false)
 	show(p.report, false)

@@ -47,12 +47,12 @@ func Setups(s control.Snapshot) []Setup {
 		},
 		{
 			Client: "opencode",
-			Line:   fmt.Sprintf(`OPENCODE_CONFIG_CONTENT='{"provider":{"anthropic":{"options":{"baseURL":"%s/v1","apiKey":"local"}}}}' opencode`, end),
+			Line:   fmt.Sprintf(direct+`OPENCODE_CONFIG_CONTENT='{"provider":{"anthropic":{"options":{"baseURL":"%s/v1","apiKey":"local"}}}}' opencode`, end),
 			Note:   T("The same keys can live in ~/.config/opencode/opencode.json."),
 		},
 		{
 			Client: "Continue",
-			Line: fmt.Sprintf("models:\n  - name: Breakwater\n    provider: openai\n    model: %s\n    apiBase: %s/v1\n    apiKey: local",
+			Line: fmt.Sprintf("models:\n  - name: Breakwater\n    provider: openai\n    model: %s\n    apiBase: %s/v1\n    apiKey: local\n    requestOptions:\n      noProxy: [\"127.0.0.1\", \"localhost\", \"::1\"]",
 				model(s, "chat", "MODEL"), end),
 			Note: T("For ~/.continue/config.yaml, and much the same for other clients of the OpenAI API."),
 		},
