@@ -6,9 +6,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -169,6 +171,7 @@ func (s *Server) inference(rt route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		x := &exchange{s: s, out: newOutput(w, s.limits.Write), r: r, rt: rt, began: time.Now()}
 		defer x.out.close()
+		defer x.caught()
 		x.client = dialect.DefaultProfile()
 		if s.svc.Config().ClientProfile {
 			x.client = dialect.ProfileOf(r.Header.Get)
@@ -192,6 +195,21 @@ func (s *Server) inference(rt route) http.Handler {
 		}
 		x.run() //nolint:contextcheck // the exchange holds the request and its context
 	})
+}
+
+// caught reports a fault of our own, which net/http would only note in passing,
+// and cuts the client's connection. A cut that was meant goes on as it is.
+func (x *exchange) caught() {
+	p := recover()
+	if p == nil {
+		return
+	}
+	if p != http.ErrAbortHandler { //nolint:errorlint // it is that very value
+		x.s.log.Error("a request hit a fault in Breakwater", "path", x.r.URL.Path, "model", x.act.Model,
+			"fault", fmt.Sprint(p), "stack", string(debug.Stack()))
+		x.finish(http.StatusInternalServerError, "failed")
+	}
+	panic(http.ErrAbortHandler)
 }
 
 // admit checks the key and the pause and reads the body.
