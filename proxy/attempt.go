@@ -101,7 +101,7 @@ func (x *exchange) try(ctx context.Context, a *resilience.Attempt, l *leg) verdi
 		recovery: x.s.svc.InForce().StreamRecovery,
 	}
 	for {
-		v := t.once()
+		v := t.once() //nolint:contextcheck // the exchange holds the request and its context
 		switch {
 		case v == resume:
 			t.began = time.Now()
