@@ -5,8 +5,10 @@ package desktop
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
+	"breakwater/app/setup"
 	"breakwater/proxy/client"
 )
 
@@ -62,11 +64,35 @@ func TestInstalled(t *testing.T) {
 		if got := p.ask(t); got != second {
 			t.Errorf("after the update %q answered", got)
 		}
+		setUpAgents(t, d, p)
 	default:
 		t.Fatalf("%s=%s: want first or again", installedVar, phase)
 	}
 	icon.Click("Quit")
 	if code, err := p.Ended(); err != nil || code != 0 {
 		t.Error("quit:", code, err)
+	}
+}
+
+// setUpAgents points two agents at the program as its window does: one that has
+// settings of its own, and one that has none. Removing the package must undo it.
+func setUpAgents(t *testing.T, d *Desktop, p *program) {
+	t.Helper()
+	own := filepath.Join(d.Home, ".claude", "settings.json")
+	if err := os.MkdirAll(filepath.Dir(own), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(own, []byte("{\n  \"model\": \"mine\"\n}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := setup.Setup{Dir: p.data, Home: d.Home, Getenv: func(string) string { return "" }}
+	for _, id := range []string{setup.ClaudeCode, setup.Codex} {
+		if err := s.Write(id, setup.Target{Endpoint: p.url}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text, err := os.ReadFile(own)
+	if err != nil || !strings.Contains(string(text), p.url) {
+		t.Fatalf("the agent was not set up: %s %v", text, err)
 	}
 }
