@@ -53,7 +53,7 @@ func TestInstalled(t *testing.T) {
 		if got := p.ask(t); got != first {
 			t.Errorf("%q answered, want %q", got, first)
 		}
-		icon.Click(first)
+		icon.Click(first, "Use this connection")
 		icon.UntilText("1 of 1 connections serving · 1 off")
 		if got := p.ask(t); got != second {
 			t.Errorf("with %s off %q answered", first, got)
