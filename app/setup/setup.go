@@ -189,7 +189,14 @@ func undo(c client, n note) (string, error) {
 // undoWhole puts the former file back, byte by byte.
 func undoWhole(n note, mode fs.FileMode) (string, error) {
 	if n.Made {
-		return "Removed: " + n.Path, os.Remove(n.Path)
+		if err := os.Remove(n.Path); err != nil {
+			return "", err
+		}
+		// The client's folder was made with the file; others may have filled it.
+		if home, err := os.UserHomeDir(); err == nil && filepath.Dir(n.Path) != home {
+			_ = os.Remove(filepath.Dir(n.Path))
+		}
+		return "Removed: " + n.Path, nil
 	}
 	before, _, err := load(n.Backup)
 	if err != nil {
