@@ -43,6 +43,9 @@ type Guide struct {
 	ProviderErrorRules    map[string][]settings.ErrorRule  `json:"providerErrorRules"`
 	ProviderErrorDefaults map[string]settings.ErrorDefault `json:"providerErrorDefaults"`
 	SessionAffinityTTLMs  int64                            `json:"sessionAffinityTtlMs"`
+	// GuideOrigins says where each value of the model lockout comes from, by
+	// its path (ruling 52).
+	GuideOrigins map[string]settings.Origin `json:"origins"`
 }
 
 // GuidePatch changes them; nil fields stay as they are.
@@ -160,6 +163,7 @@ func (s *Service) guide() Guide {
 	g := Guide{
 		ModelLockout: s.engine.Settings().ModelLockout, ProviderErrorRules: p.rules,
 		ProviderErrorDefaults: p.defaults, SessionAffinityTTLMs: p.affinityMs,
+		GuideOrigins: settings.LockoutOrigins(p.lockout),
 	}
 	if g.ProviderErrorRules == nil {
 		g.ProviderErrorRules = map[string][]settings.ErrorRule{}

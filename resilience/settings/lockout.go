@@ -125,3 +125,19 @@ func checkLockout(key string, v any) []FieldError {
 		return []FieldError{{path, "is not a known setting"}}
 	}
 }
+
+// LockoutKeys are the leaves of modelLockout.
+var LockoutKeys = []string{"enabled", "errorCodes", "baseCooldownMs", "maxCooldownMs", "maxBackoffSteps", "useExponentialBackoff"}
+
+// LockoutOrigins returns where the value of each leaf of modelLockout comes
+// from, by its path (ruling 52). No environment variable seeds them.
+func LockoutOrigins(stored []byte) map[string]Origin {
+	doc, out := decode(stored), map[string]Origin{}
+	for _, key := range LockoutKeys {
+		out["modelLockout."+key] = FromDefault
+		if doc[key] != nil {
+			out["modelLockout."+key] = FromStore
+		}
+	}
+	return out
+}

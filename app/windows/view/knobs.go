@@ -95,6 +95,9 @@ func LockoutValues(g control.Guide) KnobValues {
 		if v.Shown(k) == lockoutDefaults[k.Path] {
 			v.origins[k.Path] = "default"
 		}
+		if told := g.GuideOrigins[k.Path]; told != "" {
+			v.origins[k.Path] = string(told)
+		}
 	}
 	return v
 }

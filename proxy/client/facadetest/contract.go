@@ -360,6 +360,9 @@ func policySettings(t *testing.T, f control.Facade) {
 		ModelLockout:       []byte(`{"enabled":true}`),
 		ProviderErrorRules: []byte(`{"openai":[{"match":"come back never","scope":"connection","cooldownMs":60000}]}`),
 	})
+	if from := guide.GuideOrigins; from["modelLockout.enabled"] != "stored" || from["modelLockout.baseCooldownMs"] != "default" {
+		t.Errorf("the model lockout's values come from %v", from)
+	}
 	if err != nil || !guide.ModelLockout.Enabled || len(guide.ProviderErrorRules["openai"]) != 1 {
 		t.Errorf("EditGuide = %+v, %v", guide, err)
 	}

@@ -95,6 +95,7 @@ func (f *Fake) guide() control.Guide {
 	g := control.Guide{
 		ModelLockout: f.resilience().ModelLockout, ProviderErrorRules: f.policy.rules,
 		ProviderErrorDefaults: f.policy.defaults, SessionAffinityTTLMs: f.policy.affinity,
+		GuideOrigins: settings.LockoutOrigins(f.policy.lockout),
 	}
 	if g.ProviderErrorRules == nil {
 		g.ProviderErrorRules = map[string][]settings.ErrorRule{}
