@@ -14,7 +14,7 @@ import (
 // §4.5).
 func (x *exchange) takeHold() *refusal {
 	h := x.r.Header
-	hold, err := x.s.svc.Hold(x.r.Context(), x.grant, h.Get(lease.OwnerHeader), h.Get(lease.GenerationHeader), h.Get(headerPin))
+	hold, err := x.s.svc.Hold(x.r.Context(), x.grant, h.Get(lease.OwnerHeader), h.Get(lease.GenerationHeader), h.Get(headerPin), x.body.Model)
 	if e, ok := errors.AsType[*control.LeaseError](err); ok {
 		ref := leaseRefusal(e)
 		return &ref

@@ -32,8 +32,8 @@ func (h *Hold) distance(r *Route) int {
 // Hold reads the lease of a request from what its headers say. A key for
 // leases must come with a lease in force, and only such a key may: a client
 // that believes it is fenced must be. connection is the one that the client
-// insists on, if any. Errors are of type *LeaseError.
-func (s *Service) Hold(ctx context.Context, g Grant, owner, generation, connection string) (*Hold, error) {
+// insists on, if any, model what it asks for. Errors are of type *LeaseError.
+func (s *Service) Hold(ctx context.Context, g Grant, owner, generation, connection, model string) (*Hold, error) {
 	given := owner != "" || generation != ""
 	switch {
 	case !g.Leases && !given:
@@ -56,6 +56,9 @@ func (s *Service) Hold(ctx context.Context, g Grant, owner, generation, connecti
 	}
 	if out.Result != lease.Valid {
 		return nil, refusalOf(out.Result)
+	}
+	if s.notUnderALease(model) {
+		return nil, leaseError(LeaseUnsupportedRoute, "A combo that asks several targets cannot be used under a lease.")
 	}
 	h.connection = out.Lease.ConnectionID
 	if connection != "" && !s.isNamed(h.connection, connection) {

@@ -218,3 +218,36 @@ func TestLeaseKeysNeedConnections(t *testing.T) {
 	a := k.Do(http.MethodPost, "/api/keys", `{"name":"x","scopes":["lease:exclusive"],"allowedConnections":[]}`, "Authorization", "Bearer "+k.Token)
 	wantCode(t, "case 148", a, 400, "LEASE_KEY_POLICY_INVALID")
 }
+
+// case 145: what asks several targets cannot keep to one connection.
+func TestCombosThatAskSeveralAreRefusedUnderALease(t *testing.T) {
+	k := scenario.Start(t)
+	alpha, _ := k.Pair()
+	s := newSession(t, k, leaseKey(t, k, "alpha").Key, "a")
+	gen := s.hold()
+	for name, in := range map[string]control.ComboInput{
+		"fused":   {Strategy: "fusion", Steps: []control.ComboStep{{Model: "demo/m1"}, {Model: "demo/m2"}}},
+		"piped":   {Strategy: "pipeline", Steps: []control.ComboStep{{Model: "demo/m1"}, {Model: "demo/m2"}}},
+		"relayed": {Strategy: "context-relay", Steps: []control.ComboStep{{Model: "demo/m1"}}},
+		"hedged":  {Strategy: "priority", Steps: []control.ComboStep{{Model: "demo/m1"}}, Config: map[string]any{"hedging": true}},
+	} {
+		in.Name = name
+		if _, err := k.Facade().AddCombo(t.Context(), in); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := k.Facade().AddCombo(t.Context(), control.ComboInput{Name: "nested", Strategy: "priority", Steps: []control.ComboStep{{Kind: "combo-ref", Combo: "fused"}}}); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"fused", "piped", "relayed", "hedged", "nested"} {
+		a := k.Post("/v1/messages", strings.Replace(scenario.Messages, `"model":"m1"`, `"model":"`+name+`"`, 1),
+			"X-Api-Key", s.key, lease.OwnerHeader, s.owner, lease.GenerationHeader, "1")
+		wantCode(t, "case 145 "+name, a, 409, "LEASE_UNSUPPORTED_ROUTE")
+	}
+	if n := len(alpha.Requests()); n != 0 {
+		t.Errorf("case 145: %d requests went upstream", n)
+	}
+	if a := s.post(gen); a.Status != 200 {
+		t.Errorf("a single model: %d %s", a.Status, a.Body)
+	}
+}
