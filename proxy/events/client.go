@@ -9,8 +9,6 @@ import (
 	"time"
 
 	"github.com/r3labs/sse/v2"
-
-	"breakwater/proxy/control"
 )
 
 // client is one connected reader with its own stream, queue and writer.
@@ -22,8 +20,9 @@ type client struct {
 }
 
 func newClient(h *Handler, w http.ResponseWriter, cancel context.CancelFunc) *client {
-	return &client{h: h, cancel: cancel, queue: newQueue(), writer: &deadlineWriter{
-		ResponseWriter: w, rc: http.NewResponseController(w),
+	q := newQueue()
+	return &client{h: h, cancel: cancel, queue: q, writer: &deadlineWriter{
+		ResponseWriter: w, rc: http.NewResponseController(w), more: q.waits,
 		timeout: h.writeTimeout, fail: cancel, flushed: make(chan struct{}, 1),
 	}}
 }
@@ -62,18 +61,10 @@ func (c *client) serve(ctx context.Context, r *http.Request) {
 func (c *client) pump(ctx context.Context, id string) {
 	beat := time.NewTimer(c.h.heartbeat)
 	defer beat.Stop()
-	var seq uint64
 	for c.written(ctx) {
 		m, ok := c.next(ctx, beat)
 		if !ok {
 			return
-		}
-		if m.kind == control.EventSnapshot {
-			if m.seq < seq { // overtaken by the snapshot that was sent first
-				c.writer.signal()
-				continue
-			}
-			seq = m.seq
 		}
 		if !c.h.server.TryPublish(id, m.event()) {
 			c.cancel() // cannot happen while one event is under way at most
@@ -127,6 +118,9 @@ type deadlineWriter struct {
 	timeout time.Duration
 	fail    context.CancelFunc
 	flushed chan struct{}
+	// more tells that a further event is due; what was written then waits for
+	// it, so that a burst costs one packet.
+	more func() bool
 
 	mu      sync.Mutex
 	busy    bool
@@ -144,6 +138,10 @@ func (w *deadlineWriter) Write(p []byte) (n int, err error) {
 
 // Flush sends what was written within the deadline, and tells the pump.
 func (w *deadlineWriter) Flush() {
+	if w.more() {
+		w.signal()
+		return
+	}
 	if w.timed(w.rc.Flush) == nil {
 		w.signal()
 	}

@@ -245,10 +245,13 @@ func (h *Handler) encode(ev control.Event) (message, error) {
 	m := message{id: strconv.FormatUint(h.nextID.Add(1), 10), kind: ev.Type}
 	if s := ev.Snapshot; s != nil {
 		m.seq = s.Seq
-		if s.Connections == nil || s.Breakers == nil {
+		if s.Connections == nil || s.Breakers == nil || s.Combos == nil {
 			whole := *s // lists, never null, for clients in other languages
 			if whole.Connections == nil {
 				whole.Connections = []control.Connection{}
+			}
+			if whole.Combos == nil {
+				whole.Combos = []control.ComboBrief{}
 			}
 			if whole.Breakers == nil {
 				whole.Breakers = []control.Breaker{}

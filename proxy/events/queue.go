@@ -17,7 +17,8 @@ type queue struct {
 	mu       sync.Mutex
 	snapshot *message
 	others   []message
-	turn     bool // the others come next: neither kind starves the other
+	sent     uint64 // the number of the snapshot that was taken last
+	turn     bool   // the others come next: neither kind starves the other
 }
 
 func newQueue() *queue { return &queue{filled: make(chan struct{}, 1)} }
@@ -32,6 +33,8 @@ func (q *queue) put(m message) {
 			q.others = q.others[1:]
 		}
 		q.others = append(q.others, m)
+	case m.seq < q.sent:
+		return // overtaken by the snapshot that was sent first
 	case q.snapshot == nil || q.snapshot.seq <= m.seq:
 		q.snapshot = &m
 	}
@@ -45,6 +48,13 @@ func (q *queue) signal() {
 	}
 }
 
+// waits reports whether anything is due.
+func (q *queue) waits() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.snapshot != nil || len(q.others) > 0
+}
+
 // take removes what is due next; ok is false when nothing waits. A snapshot
 // that waits at the first call comes first.
 func (q *queue) take() (m message, ok bool) {
@@ -53,6 +63,7 @@ func (q *queue) take() (m message, ok bool) {
 	switch {
 	case q.snapshot != nil && (!q.turn || len(q.others) == 0):
 		m, q.snapshot, q.turn = *q.snapshot, nil, true
+		q.sent = m.seq
 		return m, true
 	case len(q.others) > 0:
 		m, q.others, q.turn = q.others[0], q.others[1:], false
