@@ -19,8 +19,12 @@ import (
 	"breakwater/proxy/control"
 )
 
-// FileName is the name of the database inside the data directory.
-const FileName = "breakwater.db"
+// FileName is the name of the database inside the data directory, LogName that
+// of the program's log.
+const (
+	FileName = "breakwater.db"
+	LogName  = "breakwater.log"
+)
 
 // Options say where the database lies and what it runs with.
 type Options struct {

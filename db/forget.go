@@ -43,6 +43,9 @@ func Forget(ctx context.Context, dir string) error {
 }
 
 func isOurs(name string) bool {
+	if strings.HasPrefix(name, LogName) {
+		return true
+	}
 	for _, start := range ours {
 		if strings.HasPrefix(name, start) {
 			return true

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"breakwater/resilience"
+	"breakwater/resilience/lease"
 )
 
 // childEnv makes this test binary the program that is killed.
@@ -37,14 +38,20 @@ func writeUntilKilled(dir string) {
 			return
 		}
 		fmt.Println("setting", id)
+		op := lease.Op{Action: lease.Acquire, ID: id, OwnerHash: lease.Hash(id), KeyID: "k", ConnectionID: id, Provider: "p", TTL: lease.MaxTTL}
+		if out, err := s.ChangeLease(ctx, op, t0); err != nil || out.Result != lease.Acquired {
+			fmt.Println("error", out.Result, err)
+			return
+		}
+		fmt.Println("lease", id)
 		// Background writes go on meanwhile, as they do in the real program.
 		s.SaveConnectionState(resilience.ConnectionState{ID: id, TestStatus: "unavailable"})
 		s.AppendActivity(sampleActivity(int64(i + 1)))
 	}
 }
 
-// TestKillLosesNothingPrinted kills the writing program at random moments,
-// the first ones while it still makes the file.
+// TestKillLosesNothingPrinted kills the writing program at random moments of
+// its first 200 writes, the first times while it still makes the file.
 func TestKillLosesNothingPrinted(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {
@@ -53,7 +60,7 @@ func TestKillLosesNothingPrinted(t *testing.T) {
 	dir := t.TempDir()
 	promised := map[string]bool{}
 	for round := range 10 {
-		setting := killAfter(t, self, dir, rand.IntN(25*round+1), promised)
+		setting := killAfter(t, self, dir, rand.IntN(min(25*round, 200)+1), promised)
 		s, err := Open(t.Context(), testOptions(dir))
 		if err != nil {
 			t.Fatalf("round %d: %v", round, err)
@@ -99,8 +106,8 @@ func killAfter(t *testing.T, self, dir string, n int, promised map[string]bool) 
 	for i := 1; lines.Scan(); i++ {
 		kind, id, _ := strings.Cut(lines.Text(), " ")
 		switch kind {
-		case "connection":
-			promised[id] = true
+		case "connection", "lease":
+			promised[kind+" "+id] = true
 		case "setting":
 			setting = id
 		case "error":
@@ -118,11 +125,18 @@ func checkPromises(t *testing.T, s *Store, promised map[string]bool, setting str
 	t.Helper()
 	have := map[string]bool{}
 	for _, r := range connections(t, s) {
-		have[r.ID] = true
+		have["connection "+r.ID] = true
+	}
+	held, err := s.ActiveLeases(t.Context(), t0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range held {
+		have["lease "+l.ConnectionID] = true
 	}
 	for id := range promised {
 		if !have[id] {
-			t.Errorf("connection %s was printed and is gone", id)
+			t.Errorf("%s was printed and is gone", id)
 		}
 	}
 	if setting == "" {

@@ -10,6 +10,7 @@ import (
 const (
 	trimEvery  = 256  // rows written between two looks at the limit
 	trimRows   = 1000 // rows deleted in one step
+	sizeRows   = 100  // the same when the file is too large
 	freePages  = 256  // free pages that are not worth giving back
 	vacuumStep = 256  // pages given back in one step
 )
@@ -61,7 +62,7 @@ func (w *writer) trimStep(limit int64) (more bool, err error) {
 	}
 	over := ends.Newest.Int64 - limit // the highest id that is too old
 	if !ends.Oldest.Valid || ends.Oldest.Int64 > over {
-		return shrink(g)
+		return w.fit(g)
 	}
 	end := min(over, ends.Oldest.Int64+trimRows-1)
 	if err := g.Exec("DELETE FROM proxy_logs WHERE id <= ?", end).Error; err != nil {
@@ -70,7 +71,31 @@ func (w *writer) trimStep(limit int64) (more bool, err error) {
 	if end < over {
 		return true, nil
 	}
+	return w.fit(g)
+}
+
+// fit keeps the file within its size.
+func (w *writer) fit(g *gorm.DB) (more bool, err error) {
+	if more, err := w.trimSize(g); more || err != nil {
+		return more, err
+	}
 	return shrink(g)
+}
+
+// maxSize is the size in bytes that the file may have with its log of activity:
+// long stories of few requests count as much as short ones of many (case P52).
+const maxSize = 256 << 20
+
+// trimSize deletes the oldest rows while the pages in use exceed the size.
+func (w *writer) trimSize(g *gorm.DB) (more bool, err error) {
+	var used int64
+	err = g.Raw(`SELECT (page_count - freelist_count) * page_size
+		FROM pragma_page_count, pragma_freelist_count, pragma_page_size`).Scan(&used).Error
+	if err != nil || used <= w.size.Load() {
+		return false, err
+	}
+	res := g.Exec("DELETE FROM proxy_logs WHERE id IN (SELECT id FROM proxy_logs ORDER BY id LIMIT ?)", sizeRows)
+	return res.RowsAffected > 0, res.Error
 }
 
 // shrink gives free pages back to the system when they are many; a few are kept

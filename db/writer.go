@@ -37,6 +37,7 @@ type writer struct {
 
 	lost  atomic.Int64
 	limit atomic.Int64
+	size  atomic.Int64 // of the file, in bytes
 
 	// Only the goroutine uses these.
 	sinceTrim int
@@ -67,6 +68,7 @@ func newWriter(s *Store) *writer {
 		wake: make(chan struct{}, 1), hurry: make(chan struct{}, 1),
 		stop: make(chan struct{}), done: make(chan struct{}),
 	}
+	w.size.Store(maxSize)
 	w.limit.Store(int64(control.DefaultSettings().ActivityLimit))
 	go w.run()
 	return w

@@ -1,0 +1,134 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"gorm.io/gorm"
+)
+
+// copyPool reads a database for a copy of it, whoever else uses it.
+var copyPool = pool{params: []string{"mode=ro", "_pragma=busy_timeout(5000)", "_pragma=cache_size(-512)"}, maxOpen: 1, maxIdle: 1}
+
+// Backup writes a copy of the database of a folder to a new file, while a
+// Breakwater may use it: everything written before the call is in it. There
+// are no secrets in it; those are not in the database.
+func Backup(ctx context.Context, dir, to string) error {
+	from := filepath.Join(dir, FileName)
+	if _, err := checkHeader(from); err != nil {
+		return err
+	}
+	if err := touchPrivate(to); err != nil {
+		return fmt.Errorf("backup: %w", err)
+	}
+	err := withFile(ctx, from, func(g *gorm.DB) error {
+		if err := checkOwner(g, from, latest(migrations)); err != nil {
+			return err
+		}
+		return g.Exec("VACUUM INTO ?", to).Error
+	})
+	if err == nil {
+		err = syncFile(to)
+	}
+	if err == nil {
+		err = syncDir(filepath.Dir(to))
+	}
+	if err != nil {
+		_ = os.Remove(to) // half a copy is worse than none
+		return fmt.Errorf("backup: %w", classify(from, err))
+	}
+	return nil
+}
+
+func withFile(ctx context.Context, path string, do func(g *gorm.DB) error) error {
+	g, err := openPool(path, copyPool, slog.New(slog.DiscardHandler), time.Now)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = closePool(g) }()
+	return do(g.WithContext(ctx))
+}
+
+// Restore puts a copy in the place of a folder's database, which must not be
+// in use. The copy is checked first; what was there is kept beside it under
+// the name that is returned, empty when there was nothing.
+func Restore(ctx context.Context, dir, from string) (kept string, err error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", fmt.Errorf("restore: %w", err)
+	}
+	path := filepath.Join(dir, FileName)
+	fresh := path + ".restored"
+	defer os.Remove(fresh)
+	if err := copyFile(from, fresh); err != nil {
+		return "", fmt.Errorf("restore: %w", err)
+	}
+	if _, err := checkHeader(fresh); err != nil {
+		return "", err
+	}
+	err = withFile(ctx, fresh, func(g *gorm.DB) error {
+		if err := checkOwner(g, fresh, latest(migrations)); err != nil {
+			return err
+		}
+		return quickCheck(g, fresh, "")
+	})
+	if err != nil {
+		return "", fmt.Errorf("restore: %w", classify(fresh, err))
+	}
+	if kept, err = setDatabaseAside(path, time.Now()); err != nil {
+		return "", fmt.Errorf("restore: %w", err)
+	}
+	if err := os.Rename(fresh, path); err != nil {
+		return kept, fmt.Errorf("restore: %w", err)
+	}
+	return kept, syncDir(dir)
+}
+
+// setDatabaseAside renames a database with its log, so that they still belong
+// together. Its seal would be a lie about another file.
+func setDatabaseAside(path string, now time.Time) (string, error) {
+	if err := removeSeal(path); err != nil {
+		return "", err
+	}
+	kept := path + "." + now.UTC().Format("20060102T150405.000Z") + ".before"
+	for _, part := range []string{"-wal", "-shm", ""} {
+		err := os.Rename(path+part, kept+part)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return "", err
+		}
+	}
+	if _, err := os.Stat(kept); err != nil {
+		return "", nil //nolint:nilerr // there was none
+	}
+	return kept, nil
+}
+
+// copyFile copies into a new private file and waits for the disk.
+func copyFile(from, to string) (err error) {
+	in, err := os.Open(from) //nolint:gosec // the user names it
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	if err := os.Remove(to); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	out, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600) //nolint:gosec // in the data folder
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	if err == nil {
+		err = out.Sync()
+	}
+	return errors.Join(err, out.Close())
+}

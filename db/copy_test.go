@@ -1,0 +1,76 @@
+package db
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestBackupWhileItIsUsedAndRestore(t *testing.T) {
+	dir, other := t.TempDir(), t.TempDir()
+	s := open(t, dir)
+	save(t, s, "a", "b")
+	s.AppendActivity(sampleActivity(1))
+	flush(t, s)
+	copied := filepath.Join(other, "copy.db")
+	if err := Backup(t.Context(), dir, copied); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(copied); err != nil || info.Mode().Perm()&0o077 != 0 {
+		t.Errorf("the copy can be read by others: %v %v", info.Mode(), err)
+	}
+	if err := Backup(t.Context(), dir, copied); err == nil {
+		t.Error("a file that was there was overwritten")
+	}
+	save(t, s, "c") // is not in the copy
+
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	kept, err := Restore(t.Context(), dir, copied)
+	if err != nil || kept == "" {
+		t.Fatalf("%q %v", kept, err)
+	}
+	if list := connections(t, open(t, dir)); len(list) != 2 {
+		t.Errorf("%d connections are restored", len(list))
+	}
+	elsewhere := t.TempDir()
+	if err := os.Rename(kept, filepath.Join(elsewhere, FileName)); err != nil {
+		t.Fatal(err)
+	}
+	if list := connections(t, open(t, elsewhere)); len(list) != 3 {
+		t.Errorf("%d connections are in what was kept", len(list))
+	}
+	if kept, err := Restore(t.Context(), t.TempDir(), copied); err != nil || kept != "" {
+		t.Errorf("into an empty folder: %q %v", kept, err)
+	}
+}
+
+func TestRestoreRefusesWhatIsNoGoodCopy(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	save(t, s, "a")
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	whole := contentOf(t, filepath.Join(dir, FileName))
+	for name, text := range map[string]string{
+		"nothing": "", "text": "hello", "half": whole[:len(whole)/2], "overwritten": whole[:4196] + strings.Repeat("x", 512) + whole[4708:],
+	} {
+		bad := filepath.Join(t.TempDir(), "bad.db")
+		if err := os.WriteFile(bad, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Restore(t.Context(), dir, bad); !errors.Is(err, ErrDamaged) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if contentOf(t, filepath.Join(dir, FileName)) != whole {
+		t.Error("the database was touched")
+	}
+	if names, err := filepath.Glob(filepath.Join(dir, "*.restored")); err != nil || len(names) > 0 {
+		t.Errorf("left behind: %v %v", names, err)
+	}
+}

@@ -1,0 +1,65 @@
+package db
+
+import (
+	"testing"
+
+	"breakwater/proxy/control"
+)
+
+// A database that can be read but not written, as on a disk that was mounted
+// read-only after an error: what is there is served, changes are refused,
+// losses are counted and shown, and it goes on when it can be written again.
+func TestReadOnly(t *testing.T) {
+	s := open(t, t.TempDir())
+	save(t, s, "a")
+	if err := s.write.Exec("PRAGMA query_only = 1").Error; err != nil {
+		t.Fatal(err)
+	}
+	s.AppendActivity(sampleActivity(1))
+	flush(t, s)
+	if err := s.SaveSetting(t.Context(), "k", []byte("1")); err == nil {
+		t.Error("a setting was accepted that cannot be kept")
+	}
+	if err := s.SaveConnection(t.Context(), record("b")); err == nil {
+		t.Error("a connection was accepted that cannot be kept")
+	}
+	if list := connections(t, s); len(list) != 1 {
+		t.Errorf("%d connections can be read", len(list))
+	}
+	if n := s.Notices(); s.Lost() != 1 || len(n) != 1 || n[0].Code != "activity_lost" || s.Damaged() != nil {
+		t.Errorf("lost %d, notices %+v, damaged %v", s.Lost(), n, s.Damaged())
+	}
+	if err := s.write.Exec("PRAGMA query_only = 0").Error; err != nil {
+		t.Fatal(err)
+	}
+	s.AppendActivity(sampleActivity(2))
+	if rows := activity(t, s, control.ActivityQuery{}); len(rows) != 1 || rows[0].ID != 2 {
+		t.Errorf("afterwards %+v", rows)
+	}
+}
+
+// The log of activity stays under a size, however long its rows are.
+func TestActivityStaysUnderItsSize(t *testing.T) {
+	s := open(t, t.TempDir())
+	s.writer.size.Store(1 << 20)
+	long := sampleActivity(1)
+	for range 40 {
+		long.Trace = append(long.Trace, control.Step{Kind: control.StepFailed, Reason: "server_error", ConnectionName: "a rather long name of a connection"})
+	}
+	for id := int64(1); id <= 600; id++ {
+		long.ID = id
+		s.AppendActivity(long)
+		if id%150 == 0 {
+			flush(t, s)
+		}
+	}
+	s.SetActivityLimit(10_000)
+	waitFor(t, func() bool {
+		flush(t, s)
+		return count(t, s, "SELECT (SELECT page_count FROM pragma_page_count) * (SELECT page_size FROM pragma_page_size)") < 3<<20
+	})
+	rows := activity(t, s, control.ActivityQuery{Limit: 1})
+	if len(rows) != 1 || rows[0].ID != 600 {
+		t.Errorf("the newest row is %+v", rows)
+	}
+}
