@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+
+	"breakwater/proxy/cli"
 )
 
 // defaultPort is where clients expect the proxy.
@@ -37,7 +39,7 @@ Usage:
   breakwater cleanup            end it and take back what it has set up for you
   breakwater version            print the version, and with --licences all licences
 
-Flags:
+With the Breakwater that runs (each takes --json and explains itself with --help):
 `
 
 // parse reads the command line. It returns flag.ErrHelp after printing help.
@@ -86,6 +88,8 @@ func parse(args []string, env func(string) string, out io.Writer) (options, erro
 	if err := fs.Parse(args); errors.Is(err, flag.ErrHelp) {
 		fs.SetOutput(out)
 		fmt.Fprint(out, usage)
+		cli.Help(out)
+		fmt.Fprint(out, "\nFlags:\n")
 		fs.PrintDefaults()
 		return o, err
 	} else if err != nil {

@@ -18,6 +18,7 @@ import (
 	"breakwater/build"
 	"breakwater/db"
 	"breakwater/proxy"
+	"breakwater/proxy/cli"
 	"breakwater/proxy/client"
 	"breakwater/proxy/control"
 	"breakwater/proxy/simulator"
@@ -44,6 +45,11 @@ var desktop interface {
 func main() { os.Exit(run(os.Args[1:])) }
 
 func run(args []string) int {
+	if len(args) > 0 && cli.Has(args[0]) {
+		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+		defer stop()
+		return command(ctx, args)
+	}
 	o, err := parse(args, os.Getenv, os.Stdout)
 	if err == nil && o.dataDir == "" && o.command != "version" {
 		o.dataDir, err = db.DefaultDir()
@@ -91,7 +97,6 @@ func printToken(ctx context.Context, o options) int {
 
 // serve runs the proxy, with the tray unless headless is asked for.
 func serve(ctx context.Context, o options, stop context.CancelFunc) int {
-	log := logger(o.verbose)
 	if !o.headless && (desktop == nil || !hasDisplay(runtime.GOOS, os.Getenv)) {
 		if desktop == nil {
 			fmt.Fprintln(os.Stderr, "breakwater: this build has no desktop part; run it with --headless")
@@ -108,6 +113,8 @@ func serve(ctx context.Context, o options, stop context.CancelFunc) int {
 	if running, ok := errors.AsType[*proxy.RunningError](err); ok {
 		return second(ctx, o, running)
 	}
+	log, end := logger(o.dataDir, o.verbose)
+	defer end()
 	if err == nil {
 		defer func() { _ = instance.Release() }() // the system frees the lock in any case
 		err = product(ctx, o, log, instance, stop)
@@ -210,13 +217,4 @@ func product(ctx context.Context, o options, log *slog.Logger, instance *proxy.I
 	}
 	fmt.Fprintln(os.Stderr, "Breakwater serves at "+url)
 	return serveOn(ctx, o, log, p, url, token, stop, listeners...)
-}
-
-// logger writes to the standard error stream.
-func logger(verbose bool) *slog.Logger {
-	level := slog.LevelInfo
-	if verbose {
-		level = slog.LevelDebug
-	}
-	return slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level}))
 }

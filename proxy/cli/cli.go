@@ -1,0 +1,215 @@
+// Package cli is the command line of a Breakwater that runs: the same facade
+// that the windows use, in words and in JSON.
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"breakwater/proxy/control"
+)
+
+// Exit codes.
+const (
+	exitOK    = 0
+	exitError = 1
+	exitUsage = 2
+)
+
+// Where says which Breakwater is meant.
+type Where struct {
+	DataDir string // empty: the usual one
+	Demo    bool
+}
+
+// Env is what the commands work with.
+type Env struct {
+	In       io.Reader
+	Out, Err io.Writer
+	Getenv   func(string) string
+	// Connect returns the facade of the Breakwater that runs, and what ends the
+	// use of it.
+	Connect func(ctx context.Context, w Where) (f control.Facade, end func(), err error)
+	// Backup writes a copy of a folder's database to a new file; Restore puts
+	// one in its place and tells where what was there is kept.
+	Backup  func(ctx context.Context, w Where, to string) error
+	Restore func(ctx context.Context, w Where, from string) (kept string, err error)
+	// Local are the checks that need no running Breakwater.
+	Local LocalChecks
+}
+
+// command is one line of the table from which help, completion and dispatch are
+// made.
+type command struct {
+	group, verb string // the verb may be empty
+	args        string // for people
+	about       string
+	// setup declares the command's flags and returns what it does.
+	setup func(fs *flag.FlagSet) action
+}
+
+type action func(ctx context.Context, c *call) error
+
+// call is one use of a command.
+type call struct {
+	Env
+	where Where
+	args  []string
+	json  bool
+
+	facade control.Facade
+	end    func()
+}
+
+// commands returns the table.
+func commands() []command {
+	return slices.Concat(connectionCommands(), comboCommands(), cooldownCommands(), settingsCommands(), keyCommands(), otherCommands())
+}
+
+// Has reports whether a word is a command of this package.
+func Has(word string) bool {
+	return slices.ContainsFunc(commands(), func(c command) bool { return c.group == word })
+}
+
+// errUsage marks mistakes on the command line.
+type errUsage struct{ text string }
+
+func (e errUsage) Error() string { return e.text }
+
+func usage(format string, args ...any) error { return errUsage{fmt.Sprintf(format, args...)} }
+
+// Run does what args say and returns the exit code.
+func Run(ctx context.Context, env Env, args []string) int {
+	err := run(ctx, env, args)
+	var wrong errUsage
+	switch {
+	case err == nil, errors.Is(err, flag.ErrHelp):
+		return exitOK
+	case errors.As(err, &wrong):
+		fmt.Fprintf(env.Err, "breakwater: %v; see breakwater %s --help\n", err, args[0])
+		return exitUsage
+	case errors.Is(err, errFound): // said already
+		return exitError
+	}
+	fmt.Fprintln(env.Err, "breakwater:", err)
+	return exitError
+}
+
+func run(ctx context.Context, env Env, args []string) error {
+	cmd, rest, err := pick(args)
+	if err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			help(env.Out, args[0])
+		}
+		return err
+	}
+	c := &call{Env: env}
+	fs := flag.NewFlagSet(cmd.group, flag.ContinueOnError)
+	fs.SetOutput(io.Discard)
+	fs.Usage = func() {}
+	fs.BoolVar(&c.json, "json", false, "print JSON")
+	fs.StringVar(&c.where.DataDir, "data-dir", "", "the data `folder` of the Breakwater that is meant (BREAKWATER_DATA_DIR)")
+	fs.BoolVar(&c.where.Demo, "demo", false, "speak to the demo")
+	do := cmd.setup(fs)
+	if c.args, err = parse(fs, rest); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			helpOn(env.Out, cmd, fs)
+			return err
+		}
+		return usage("%v", err)
+	}
+	defer func() {
+		if c.end != nil {
+			c.end()
+		}
+	}()
+	return do(ctx, c)
+}
+
+// parse reads flags and arguments in any order.
+func parse(fs *flag.FlagSet, args []string) (rest []string, err error) {
+	for len(args) > 0 {
+		if err := fs.Parse(args); err != nil {
+			return nil, err
+		}
+		args = fs.Args()
+		if len(args) > 0 {
+			rest, args = append(rest, args[0]), args[1:]
+		}
+	}
+	return rest, nil
+}
+
+// pick finds the command that args begin with; a group alone is its first one.
+func pick(args []string) (command, []string, error) {
+	var first *command
+	for _, c := range commands() {
+		if c.group != args[0] {
+			continue
+		}
+		if first == nil {
+			first = &c
+		}
+		if len(args) > 1 && c.verb == args[1] && c.verb != "" {
+			return c, args[2:], nil
+		}
+	}
+	switch {
+	case first == nil:
+		return command{}, nil, usage("there is no command %q", args[0])
+	case first.verb == "" || len(args) == 1:
+		return *first, args[1:], nil
+	case args[1] == "help" || args[1] == "-h" || args[1] == "--help" || args[1] == "-help":
+		return command{}, nil, flag.ErrHelp
+	case strings.HasPrefix(args[1], "-"):
+		return *first, args[1:], nil
+	}
+	return command{}, nil, usage("%s knows no %q", args[0], args[1])
+}
+
+// open connects to the Breakwater that runs.
+func (c *call) open(ctx context.Context) (control.Facade, error) {
+	if c.facade == nil {
+		f, end, err := c.Connect(ctx, c.where)
+		if err != nil {
+			return nil, err
+		}
+		c.facade, c.end = f, end
+	}
+	return c.facade, nil
+}
+
+// print writes a value as JSON, or by text where no JSON is asked for.
+func (c *call) print(v any, text func(w io.Writer)) error {
+	if !c.json {
+		text(c.Out)
+		return nil
+	}
+	enc := json.NewEncoder(c.Out)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
+}
+
+// arg returns the arguments, which must be as many as named.
+func (c *call) arg(names ...string) ([]string, error) {
+	switch {
+	case len(c.args) < len(names):
+		return nil, usage("%s is missing", names[len(c.args)])
+	case len(c.args) > len(names):
+		return nil, usage("unexpected argument %q", c.args[len(names)])
+	}
+	return c.args, nil
+}
+
+// none refuses arguments.
+func (c *call) none() error {
+	_, err := c.arg()
+	return err
+}

@@ -1,0 +1,238 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"breakwater/proxy/client/facadetest"
+	"breakwater/proxy/control"
+)
+
+// bench runs commands over a fake facade.
+type bench struct {
+	t    *testing.T
+	fake *facadetest.Fake
+	env  map[string]string
+	in   string
+	fail error // of connecting
+	ends int
+}
+
+func newBench(t *testing.T) *bench {
+	t.Helper()
+	b := &bench{t: t, fake: facadetest.New(), env: map[string]string{}}
+	until := time.Now().Add(90 * time.Second)
+	b.fake.Change(func(s *control.Snapshot) {
+		s.Connections = []control.Connection{
+			{ID: "a", Provider: "anthropic", Name: "Work", Priority: 1, Active: true, HasSecret: true, Credential: "apikey", State: control.StateCooling, RateLimitedUntil: &until, Until: &until, Reason: "rate_limit"},
+			{ID: "b", Provider: "openai", Name: "Spare", Priority: 2, Active: true, HasSecret: true, Credential: "apikey", State: control.StateBanned, Lockouts: []control.Lockout{{Model: "m1", Reason: "not_found", Until: until}}},
+		}
+		s.Breakers = []control.Breaker{{Provider: "openai", State: "OPEN", Until: &until, LastFailureKind: "server"}}
+	})
+	return b
+}
+
+func (b *bench) run(args ...string) (code int, out, errs string) {
+	b.t.Helper()
+	var o, e bytes.Buffer
+	code = Run(b.t.Context(), Env{
+		In: strings.NewReader(b.in), Out: &o, Err: &e, Getenv: func(k string) string { return b.env[k] },
+		Backup: func(context.Context, Where, string) error { return nil },
+		Restore: func(_ context.Context, _ Where, from string) (string, error) {
+			if from == "nothing" {
+				return "", errors.New("there is no nothing")
+			}
+			return "old", nil
+		},
+		Connect: func(context.Context, Where) (control.Facade, func(), error) {
+			return b.fake, func() { b.ends++ }, b.fail
+		},
+	}, args)
+	return code, o.String(), e.String()
+}
+
+// want runs a command and looks for words in what it prints.
+func (b *bench) want(code int, args []string, words ...string) {
+	b.t.Helper()
+	got, out, errs := b.run(args...)
+	if got != code {
+		b.t.Errorf("%v ends with %d, want %d: %s%s", args, got, code, out, errs)
+	}
+	for _, w := range words {
+		if !strings.Contains(out+errs, w) {
+			b.t.Errorf("%v prints %s%s, which lacks %q", args, out, errs, w)
+		}
+	}
+}
+
+func line(s string) []string { return strings.Fields(s) }
+
+func TestConnections(t *testing.T) {
+	b := newBench(t)
+	b.want(0, line("connections"), "Work", "cooling", "1m30s", "banned")
+	b.want(0, line("connections list --json"), `"name": "Work"`)
+	b.want(0, line("connections show work"), "provider    anthropic", "rate_limit")
+	b.want(0, line("connections show Spare"), "m1", "not_found")
+	b.want(0, line("connections off Work"), "switched off")
+	b.want(0, line("connections on Work"), "switched on")
+	b.want(0, line("connections order Spare Work"), "NAME")
+	b.want(1, line("connections test Work"), "Work does not work")
+	b.fake.Tested = control.TestResult{Valid: true, LatencyMs: 12}
+	b.want(0, line("connections test Work"), "works (12 ms)")
+	b.want(0, line("connections delete Work"), "Deleted Work")
+	b.want(1, line("connections delete Work"), `there is no connection "Work"`)
+	if b.ends == 0 {
+		t.Error("the connection to the program is not ended")
+	}
+}
+
+// A key comes from where it shows neither in the list of processes nor in the
+// shell's history.
+func TestKeysOfConnectionsAreNoArguments(t *testing.T) {
+	b := newBench(t)
+	b.in = "sk-from-stdin\n"
+	b.want(0, line("connections add anthropic --name New --key-stdin"), "Added New")
+	b.env["MY_KEY"] = "sk-from-env"
+	b.want(0, line("connections add --name Newer --key-env MY_KEY anthropic"), "Added Newer")
+	b.want(1, line("connections add openai --key-env NOTHING"), "NOTHING is empty")
+	b.want(2, line("connections add openai --key-env MY_KEY --key-stdin"), "exclude")
+	b.want(2, line("connections add"), "the provider is missing")
+	for _, c := range commands() {
+		fs := flag.NewFlagSet("x", flag.ContinueOnError)
+		c.setup(fs)
+		if fs.Lookup("key") != nil || fs.Lookup("api-key") != nil || fs.Lookup("token") != nil {
+			t.Errorf("%s takes a secret as an argument", c.line())
+		}
+	}
+}
+
+func TestCooldowns(t *testing.T) {
+	b := newBench(t)
+	b.want(0, line("cooldowns"), "Work", "Spare/m1", "breaker", "openai", "OPEN")
+	b.want(0, line("cooldowns --json"), `"breakers"`, `"connections"`)
+	b.want(0, line("cooldowns clear Work"), "Cleared: 1")
+	b.want(0, line("cooldowns clear --all"), "Spare is banned: mend")
+	b.want(2, line("cooldowns clear"), "--all")
+	b.want(2, line("cooldowns clear --all Work"), "--all")
+	b.want(0, line("cooldowns unlock m1 --connection Spare"), "Unlocked: ")
+	b.want(0, line("cooldowns reset"), "Breakers reset: ")
+}
+
+func TestSettings(t *testing.T) {
+	b := newBench(t)
+	b.want(0, line("settings"), "theme=", "requestQueue.maxWaitMs=30000")
+	b.want(0, line("settings show requestQueue.maxWaitMs"), "requestQueue.maxWaitMs=30000")
+	b.want(0, line("settings show requestQueue.maxWaitMs --json"), "30000")
+	b.want(1, line("settings show nothing.here"), "there is no setting")
+	b.want(0, line("settings set theme=dark requestQueue.maxQueueDepth=7 notifications=false"), "Changed")
+	b.want(0, line("settings show theme"), `theme="dark"`)
+	b.want(0, line("settings show notifications"), `notifications=false`)
+	b.want(0, line("settings show requestQueue.maxQueueDepth"), "=7", "(stored)")
+	b.want(0, line("settings set requestQueue.maxQueueDepth=null"), "Changed")
+	b.want(0, line("settings show requestQueue.maxQueueDepth"), "=0")
+	b.want(1, line("settings set nothing=1"), "nothing")
+	b.want(1, line("settings set requestQueue.maxWaitMs=0"), "maxWaitMs")
+	b.want(2, line("settings set theme"), "PATH=VALUE")
+	b.want(2, line("settings set"), "missing")
+}
+
+func TestKeys(t *testing.T) {
+	b := newBench(t)
+	b.want(0, line("keys add Laptop --scope client --scope manage --connection Work --model m* --expires-in 24h"), "sk-whole-key", "only time")
+	b.want(0, line("keys"), "Laptop", "client,manage")
+	if _, out, _ := b.run("keys", "--json"); strings.Contains(out, "sk-whole") {
+		t.Error("a key is shown again")
+	}
+	b.want(0, line("keys off laptop"), "switched off")
+	b.want(0, line("keys on Laptop"), "switched on")
+	b.want(0, line("keys add Laptop"))
+	b.want(1, line("keys delete Laptop"), "2 keys are called")
+	b.want(0, line("keys delete k1"), "Deleted")
+	b.want(1, line("keys add X --scope lease:exclusive"), "allowedConnections")
+}
+
+func TestCombos(t *testing.T) {
+	b := newBench(t)
+	file := filepath.Join(t.TempDir(), "combo.json")
+	if err := os.WriteFile(file, []byte(`{"name":"fast","models":[{"kind":"model","provider":"openai","model":"m1"}],"strategy":"priority"}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b.want(0, []string{"combos", "add", file}, "Added fast")
+	b.want(0, line("combos"), "fast", "priority")
+	b.want(0, line("combos show fast"), `"name": "fast"`)
+	b.in = `{"name":"slow"}`
+	b.want(0, line("combos edit fast -"), "Changed slow")
+	b.in = `{"nmae":"x"}`
+	b.want(1, line("combos edit slow -"), "nmae")
+	b.want(0, line("combos delete slow"), "Deleted")
+	b.want(1, line("combos show slow"), "there is no combo")
+}
+
+func TestEvents(t *testing.T) {
+	b := newBench(t)
+	b.want(0, line("events --json --count 1"), `"type":"snapshot"`)
+	b.want(2, line("events --kind nonsense"), "nonsense")
+	for _, e := range []control.Event{
+		{Type: control.EventActivity, Activity: &control.Activity{Path: "/v1/messages", Model: "m", Result: "answered", Status: 200}},
+		{Type: control.EventAlert, Alert: &control.Alert{Kind: control.AlertBreakerOpen, ProviderName: "OpenAI"}},
+		{Type: control.EventLease, Change: &control.Change{ConnectionName: "Work", To: "ACTIVE", Until: new(time.Now().Add(time.Minute))}},
+		{Type: control.EventSnapshot, Snapshot: &control.Snapshot{Health: control.HealthWell}},
+	} {
+		if text := describe(e); strings.ContainsAny(text, "\n%") || len(text) < 12 {
+			t.Errorf("%s: %q", e.Type, text)
+		}
+	}
+}
+
+func TestBackupAndRestore(t *testing.T) {
+	b := newBench(t)
+	b.want(0, line("backup x.db"), "Copied to x.db")
+	b.want(0, line("restore x.db"), "Restored from x.db", "kept as old")
+	b.want(1, line("restore nothing"), "there is no nothing")
+	b.want(2, line("backup"), "the file is missing")
+}
+
+func TestMistakes(t *testing.T) {
+	b := newBench(t)
+	b.want(2, line("connections bogus"), `knows no "bogus"; see breakwater connections --help`)
+	b.want(2, line("connections list extra"), `unexpected argument "extra"`)
+	b.want(2, line("connections --nothing"), "nothing")
+	b.want(0, line("connections --help"), "connections list", "connections order NAME…")
+	b.want(0, line("keys add --help"), "-expires-in")
+	b.fail = errors.New("no Breakwater runs")
+	for _, c := range commands() {
+		if c.group == "doctor" || c.group == "completion" || c.group == "backup" || c.group == "restore" {
+			continue
+		}
+		args := append(line(c.group+" "+c.verb), map[string][]string{
+			"NAME": {"x"}, "PROVIDER": {"openai"}, "NAME…": {"x"}, "[NAME…]": {"x"}, "PATH=VALUE…": {"a=1"}, "NAME FILE": {"x", "-"}, "FILE": {"-"},
+		}[c.args]...)
+		b.in = "{}"
+		b.want(1, args, "no Breakwater runs")
+	}
+	if Has("nothing") || !Has("doctor") {
+		t.Error("Has is wrong")
+	}
+}
+
+// Everything that --json prints is JSON.
+func TestJSONIsJSON(t *testing.T) {
+	b := newBench(t)
+	for _, args := range []string{
+		"connections", "connections show Work", "connections off Work", "cooldowns", "cooldowns clear --all", "cooldowns reset",
+		"cooldowns unlock", "settings", "settings set theme=light", "keys add A", "keys", "combos",
+	} {
+		_, out, errs := b.run(append(line(args), "--json")...)
+		if !json.Valid([]byte(out)) {
+			t.Errorf("%s --json prints %q %s", args, out, errs)
+		}
+	}
+}

@@ -1,0 +1,239 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"breakwater/proxy/control"
+)
+
+func connectionCommands() []command {
+	const g = "connections"
+	return []command{
+		{g, "list", "", "list the connections in routing order", plain(listConnections)},
+		{g, "show", "NAME", "show one connection", plain(showConnection)},
+		{g, "add", "PROVIDER", "add a connection; its key is read from the standard input or from a variable", addConnection},
+		{g, "test", "NAME", "ask the provider whether the credential works", plain(testConnection)},
+		{g, "on", "NAME", "switch a connection on", plain(switchConnection(true))},
+		{g, "off", "NAME", "switch a connection off", plain(switchConnection(false))},
+		{g, "order", "NAME…", "put connections first, in this order", plain(orderConnections)},
+		{g, "delete", "NAME", "forget a connection and its key", plain(deleteConnection)},
+	}
+}
+
+// plain is the setup of a command without flags of its own.
+func plain(do action) func(*flag.FlagSet) action { return func(*flag.FlagSet) action { return do } }
+
+func listConnections(ctx context.Context, c *call) error {
+	if err := c.none(); err != nil {
+		return err
+	}
+	f, err := c.open(ctx)
+	if err != nil {
+		return err
+	}
+	snap, err := f.Snapshot(ctx)
+	if err != nil {
+		return err
+	}
+	return c.print(snap.Connections, func(w io.Writer) {
+		var rows [][]string
+		for _, k := range snap.Connections {
+			rows = append(rows, []string{strconv.Itoa(k.Priority), k.Name, k.Provider, string(k.State), left(k.Until), strconv.FormatInt(k.Served, 10), strconv.FormatInt(k.Failed, 10), k.ID})
+		}
+		table(w, "# NAME PROVIDER STATE LEFT SERVED FAILED ID", rows)
+	})
+}
+
+// left is the time until t for people.
+func left(t *time.Time) string {
+	if t == nil {
+		return ""
+	}
+	d := time.Until(*t)
+	if d <= 0 {
+		return "now"
+	}
+	return d.Round(time.Second).String()
+}
+
+// find returns the connection that an id or a name means.
+func (c *call) find(ctx context.Context, word string) (control.Connection, error) {
+	f, err := c.open(ctx)
+	if err != nil {
+		return control.Connection{}, err
+	}
+	snap, err := f.Snapshot(ctx)
+	if err != nil {
+		return control.Connection{}, err
+	}
+	for _, k := range snap.Connections {
+		if k.ID == word || strings.EqualFold(k.Name, word) {
+			return k, nil
+		}
+	}
+	return control.Connection{}, fmt.Errorf("there is no connection %q", word)
+}
+
+// one finds the connection that the only argument names.
+func (c *call) one(ctx context.Context) (control.Connection, error) {
+	args, err := c.arg("the connection's name")
+	if err != nil {
+		return control.Connection{}, err
+	}
+	return c.find(ctx, args[0])
+}
+
+func showConnection(ctx context.Context, c *call) error {
+	k, err := c.one(ctx)
+	if err != nil {
+		return err
+	}
+	return c.print(k, func(w io.Writer) {
+		for _, l := range [][2]string{
+			{"name", k.Name}, {"id", k.ID}, {"provider", k.Provider}, {"address", k.BaseURL}, {"speaks", strings.Join(k.Dialects, ", ")},
+			{"credential", k.Credential}, {"state", strings.TrimSpace(string(k.State) + " " + left(k.Until))}, {"why", k.Reason},
+			{"leased for", left(k.LeasedUntil)}, {"running", strconv.Itoa(k.InFlight)}, {"waiting", strconv.Itoa(k.Queued)},
+		} {
+			if l[1] != "" {
+				fmt.Fprintf(w, "%-12s%s\n", l[0], l[1])
+			}
+		}
+		for _, l := range k.Lockouts {
+			fmt.Fprintf(w, "%-12s%s for %s (%s)\n", "locked", l.Model, left(&l.Until), l.Reason)
+		}
+	})
+}
+
+func addConnection(fs *flag.FlagSet) action {
+	var in control.ConnectionInput
+	fs.StringVar(&in.Name, "name", "", "what to call it")
+	fs.StringVar(&in.BaseURL, "base-url", "", "its `address`, in place of the provider's")
+	fs.StringVar(&in.Credential, "credential", "", "apikey, token, passthrough or none")
+	fs.StringVar(&in.DefaultModel, "default-model", "", "the `model` to ask for in place of one it does not offer")
+	fs.IntVar(&in.Priority, "priority", 0, "1 is tried first; 0 puts it last")
+	env := fs.String("key-env", "", "read the key from this environment `variable`")
+	stdin := fs.Bool("key-stdin", false, "read the key from the standard input")
+	return func(ctx context.Context, c *call) error {
+		args, err := c.arg("the provider")
+		if err != nil {
+			return err
+		}
+		in.Provider = args[0]
+		if in.APIKey, err = c.secret(*env, *stdin); err != nil {
+			return err
+		}
+		f, err := c.open(ctx)
+		if err != nil {
+			return err
+		}
+		k, err := f.AddConnection(ctx, in)
+		if err != nil {
+			return err
+		}
+		return c.print(k, func(w io.Writer) { fmt.Fprintf(w, "Added %s (%s).\n", k.Name, k.ID) })
+	}
+}
+
+// secret reads a key from where it does not show in the list of processes.
+func (c *call) secret(env string, stdin bool) (string, error) {
+	switch {
+	case env != "" && stdin:
+		return "", usage("--key-env and --key-stdin exclude each other")
+	case env != "":
+		if v := c.Getenv(env); v != "" {
+			return v, nil
+		}
+		return "", fmt.Errorf("the variable %s is empty", env)
+	case stdin:
+		line, err := bufio.NewReader(c.In).ReadString('\n')
+		if err != nil && !errors.Is(err, io.EOF) {
+			return "", fmt.Errorf("read the key: %w", err)
+		}
+		return strings.TrimSpace(line), nil
+	}
+	return "", nil
+}
+
+func testConnection(ctx context.Context, c *call) error {
+	k, err := c.one(ctx)
+	if err != nil {
+		return err
+	}
+	res, err := c.facade.TestConnection(ctx, k.ID)
+	if err != nil {
+		return err
+	}
+	err = c.print(res, func(w io.Writer) {
+		if res.Valid {
+			fmt.Fprintf(w, "%s works (%d ms).\n", k.Name, res.LatencyMs)
+			return
+		}
+		fmt.Fprintf(w, "%s does not work: %s\n", k.Name, explain(res))
+	})
+	if err == nil && !res.Valid {
+		err = errFound
+	}
+	return err
+}
+
+// errFound ends a command that did what it should and found something wrong.
+var errFound = errors.New("something is wrong")
+
+func switchConnection(on bool) action {
+	return func(ctx context.Context, c *call) error {
+		k, err := c.one(ctx)
+		if err != nil {
+			return err
+		}
+		k, err = c.facade.EditConnection(ctx, k.ID, control.ConnectionPatch{Active: &on})
+		if err != nil {
+			return err
+		}
+		return c.print(k, func(w io.Writer) { fmt.Fprintf(w, "%s is switched %s.\n", k.Name, onOff(on)) })
+	}
+}
+
+func onOff(on bool) string {
+	if on {
+		return "on"
+	}
+	return "off"
+}
+
+func orderConnections(ctx context.Context, c *call) error {
+	if len(c.args) == 0 {
+		return usage("the connections' names are missing")
+	}
+	var ids []string
+	for _, a := range c.args {
+		k, err := c.find(ctx, a)
+		if err != nil {
+			return err
+		}
+		ids = append(ids, k.ID)
+	}
+	if err := c.facade.ReorderConnections(ctx, ids); err != nil {
+		return err
+	}
+	c.args = nil
+	return listConnections(ctx, c)
+}
+
+func deleteConnection(ctx context.Context, c *call) error {
+	k, err := c.one(ctx)
+	if err != nil {
+		return err
+	}
+	if err := c.facade.DeleteConnection(ctx, k.ID); err != nil {
+		return err
+	}
+	return c.print(map[string]string{"deleted": k.ID}, func(w io.Writer) { fmt.Fprintf(w, "Deleted %s.\n", k.Name) })
+}

@@ -1,0 +1,157 @@
+package cli
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"strconv"
+
+	"breakwater/proxy/control"
+)
+
+func cooldownCommands() []command {
+	const g = "cooldowns"
+	return []command{
+		{g, "list", "", "list what is out of routing: connections, models and providers", plain(listCooldowns)},
+		{g, "clear", "[NAME…]", "put cooling connections back into routing", clearCooldowns},
+		{g, "unlock", "[MODEL]", "make locked models available again", unlockModels},
+		{g, "reset", "", "close every breaker and unlock every model", plain(resetBreakers)},
+	}
+}
+
+// resting is everything that rests.
+type resting struct {
+	Connections []control.Connection `json:"connections"`
+	Breakers    []control.Breaker    `json:"breakers"`
+}
+
+func (c *call) resting(ctx context.Context) (resting, error) {
+	out := resting{Connections: []control.Connection{}, Breakers: []control.Breaker{}}
+	f, err := c.open(ctx)
+	if err != nil {
+		return out, err
+	}
+	snap, err := f.Snapshot(ctx)
+	for _, k := range snap.Connections {
+		if k.RateLimitedUntil != nil || k.State.Terminal() || len(k.Lockouts) > 0 {
+			out.Connections = append(out.Connections, k)
+		}
+	}
+	for _, b := range snap.Breakers {
+		if b.State != "CLOSED" {
+			out.Breakers = append(out.Breakers, b)
+		}
+	}
+	return out, err
+}
+
+func listCooldowns(ctx context.Context, c *call) error {
+	if err := c.none(); err != nil {
+		return err
+	}
+	all, err := c.resting(ctx)
+	if err != nil {
+		return err
+	}
+	return c.print(all, func(w io.Writer) {
+		var rows [][]string
+		for _, k := range all.Connections {
+			if k.RateLimitedUntil != nil || k.State.Terminal() {
+				rows = append(rows, []string{"connection", k.Name, string(k.State), left(k.RateLimitedUntil), k.Reason})
+			}
+			for _, l := range k.Lockouts {
+				rows = append(rows, []string{"model", k.Name + "/" + l.Model, "locked", left(&l.Until), l.Reason})
+			}
+		}
+		for _, b := range all.Breakers {
+			rows = append(rows, []string{"breaker", b.Provider, b.State, left(b.Until), b.LastFailureKind})
+		}
+		if len(rows) == 0 {
+			fmt.Fprintln(w, "Everything is in routing.")
+			return
+		}
+		table(w, "WHAT NAME STATE LEFT WHY", rows)
+	})
+}
+
+func clearCooldowns(fs *flag.FlagSet) action {
+	all := fs.Bool("all", false, "all that are cooling")
+	return func(ctx context.Context, c *call) error {
+		if *all == (len(c.args) > 0) {
+			return usage("name connections, or give --all")
+		}
+		rest, err := c.resting(ctx)
+		if err != nil {
+			return err
+		}
+		targets := rest.Connections
+		if !*all {
+			targets = nil
+			for _, a := range c.args {
+				k, err := c.find(ctx, a)
+				if err != nil {
+					return err
+				}
+				targets = append(targets, k)
+			}
+		}
+		cleared := []string{}
+		for _, k := range targets {
+			if k.State.Terminal() {
+				fmt.Fprintf(c.Err, "%s is %s: mend its account or key, then run breakwater connections test %q.\n", k.Name, k.State, k.Name)
+				continue
+			}
+			if err := c.facade.ClearCooldown(ctx, k.ID); err != nil {
+				return fmt.Errorf("%s: %w", k.Name, err)
+			}
+			cleared = append(cleared, k.Name)
+		}
+		return c.print(map[string]any{"cleared": cleared}, func(w io.Writer) { fmt.Fprintf(w, "Cleared: %d.\n", len(cleared)) })
+	}
+}
+
+func unlockModels(fs *flag.FlagSet) action {
+	var which control.LockoutFilter
+	fs.StringVar(&which.Provider, "provider", "", "only of this `provider`")
+	conn := fs.String("connection", "", "only of the connection with this `name`")
+	return func(ctx context.Context, c *call) error {
+		if len(c.args) > 1 {
+			return usage("unexpected argument %q", c.args[1])
+		}
+		if len(c.args) == 1 {
+			which.Model = c.args[0]
+		}
+		if *conn != "" {
+			k, err := c.find(ctx, *conn)
+			if err != nil {
+				return err
+			}
+			which.ConnectionID, which.Provider = k.ID, k.Provider
+		}
+		f, err := c.open(ctx)
+		if err != nil {
+			return err
+		}
+		n, err := f.ClearLockouts(ctx, which)
+		if err != nil {
+			return err
+		}
+		return c.print(map[string]int{"removed": n}, func(w io.Writer) { fmt.Fprintf(w, "Unlocked: %d.\n", n) })
+	}
+}
+
+func resetBreakers(ctx context.Context, c *call) error {
+	if err := c.none(); err != nil {
+		return err
+	}
+	f, err := c.open(ctx)
+	if err != nil {
+		return err
+	}
+	n, err := f.ResetBreakers(ctx)
+	if err != nil {
+		return err
+	}
+	return c.print(map[string]int{"reset": n}, func(w io.Writer) { fmt.Fprintln(w, "Breakers reset: "+strconv.Itoa(n)+".") })
+}
