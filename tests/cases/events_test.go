@@ -39,7 +39,7 @@ func (l listener) next(kind control.EventType, to string) control.Change {
 	for {
 		select {
 		case e := <-l.events:
-			if e.Type == kind && (kind == control.EventActivity || e.Change != nil && e.Change.To == to) {
+			if e.Type == kind && (to == "" || e.Change != nil && e.Change.To == to) {
 				if e.Change == nil {
 					return control.Change{}
 				}
