@@ -114,7 +114,7 @@ func setDatabaseAside(path string, now time.Time) (string, error) {
 
 // copyFile copies into a new private file and waits for the disk.
 func copyFile(from, to string) (err error) {
-	in, err := os.Open(from) //nolint:gosec // the user names it
+	in, err := os.Open(from)
 	if err != nil {
 		return err
 	}
@@ -122,7 +122,7 @@ func copyFile(from, to string) (err error) {
 	if err := os.Remove(to); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	out, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600) //nolint:gosec // in the data folder
+	out, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}

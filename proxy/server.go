@@ -180,7 +180,7 @@ func (s *Server) inference(rt route) http.Handler {
 			At: x.began.Round(0), Method: r.Method, Path: r.URL.Path, Dialect: string(rt.dialect),
 			Client: string(x.client.Client), FirstOutputMs: -1,
 		}
-		if ref := x.admit(w); ref != nil {
+		if ref := x.admit(w); ref != nil { //nolint:contextcheck // the exchange holds the request and its context
 			x.refuse(*ref)
 			return
 		}

@@ -76,13 +76,13 @@ func clientSettings(env func(string) string, home string) (list []clientSetting)
 	var set struct {
 		Env map[string]any `json:"env"`
 	}
-	if raw, err := os.ReadFile(claude); err == nil && json.Unmarshal(raw, &set) == nil { //nolint:gosec // the user's own file
+	if raw, err := os.ReadFile(claude); err == nil && json.Unmarshal(raw, &set) == nil {
 		if v, ok := set.Env["ANTHROPIC_BASE_URL"].(string); ok {
 			list = append(list, clientSetting{client: "Claude Code", where: claude, value: v})
 		}
 	}
 	codex := filepath.Join(home, ".codex", "config.toml")
-	if raw, err := os.ReadFile(codex); err == nil { //nolint:gosec // the user's own file
+	if raw, err := os.ReadFile(codex); err == nil {
 		for _, m := range codexURL.FindAllStringSubmatch(string(raw), -1) {
 			list = append(list, clientSetting{client: "Codex", where: codex, value: m[1], v1: true})
 		}

@@ -41,7 +41,7 @@ func newClinic(t *testing.T) *clinic {
 	port := l.Addr().(*net.TCPAddr).Port
 	_ = l.Close() // the port is free from now on
 	dir := t.TempDir()
-	if err := os.Chmod(dir, 0o700); err != nil { //nolint:gosec // a folder
+	if err := os.Chmod(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	c := &clinic{env: map[string]string{}, home: t.TempDir(), dir: dir, port: port, fake: facadetest.New(), where: "keychain", now: time.Now()}
@@ -159,7 +159,7 @@ func TestWhatTheDoctorFinds(t *testing.T) {
 			c.fake.AddActivity(control.Activity{ID: 1, At: time.Now().Add(time.Hour)})
 		}, nil, "clock", Problem, "behind"},
 		{"a folder that others can read", func(t *testing.T, c *clinic) {
-			if err := os.Chmod(c.dir, 0o755); err != nil { //nolint:gosec // what the check is about
+			if err := os.Chmod(c.dir, 0o755); err != nil {
 				t.Fatal(err)
 			}
 		}, nil, "data folder", Remark, "others"},

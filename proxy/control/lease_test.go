@@ -30,8 +30,12 @@ func TestLeaseWaitsAreBounded(t *testing.T) {
 		soonest time.Time
 		want    int
 	}{
-		{time.Time{}, 1}, {now, 1}, {now.Add(-time.Hour), 1}, {now.Add(1500 * time.Millisecond), 2},
-		{now.Add(120 * time.Second), 120}, {now.Add(2 * time.Hour), 3600},
+		{time.Time{}, 1},
+		{now, 1},
+		{now.Add(-time.Hour), 1},
+		{now.Add(1500 * time.Millisecond), 2},
+		{now.Add(120 * time.Second), 120},
+		{now.Add(2 * time.Hour), 3600},
 	} {
 		if e := capacityError(3, tc.soonest, now); e.RetrySeconds() != tc.want || e.Eligible != 3 {
 			t.Errorf("%v: %d s, want %d", tc.soonest.Sub(now), e.RetrySeconds(), tc.want)

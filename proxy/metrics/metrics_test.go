@@ -98,7 +98,7 @@ func TestThePageIsWellFormed(t *testing.T) {
 	m.Attempt("p", outcome.Success)
 	sample := regexp.MustCompile(`^([a-z_]+?)(_bucket|_sum|_count)?(\{[a-z]+="(?:[^"\\\n]|\\["\\n])*"(,[a-z]+="(?:[^"\\\n]|\\["\\n])*")*\})? (\S+)$`)
 	families := map[string]bool{}
-	for _, line := range strings.Split(strings.TrimSuffix(read(t, m, source{}), "\n"), "\n") {
+	for line := range strings.SplitSeq(strings.TrimSuffix(read(t, m, source{}), "\n"), "\n") {
 		if name, ok := strings.CutPrefix(line, "# TYPE "); ok {
 			name, _, _ = strings.Cut(name, " ")
 			if families[name] {

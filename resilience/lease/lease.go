@@ -1,5 +1,5 @@
 // Package lease decides who owns a connection exclusively, since when and
-// until when (guide §2, "Arrendamientos exclusivos").
+// until when (guide §2, the last part on connections).
 package lease
 
 import "time"
