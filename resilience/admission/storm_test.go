@@ -121,7 +121,9 @@ func (p *path) rested(t *testing.T) {
 	}
 	in.Wait() // all of them run together, or the test never ends
 	for _, need := range []Need{
-		{Key{Level: Share, Account: "alpha"}, p.limit, 0}, {roundRobin, p.limit, 0}, {Key{Level: Global}, p.limit, 0},
+		{Key{Level: Share, Account: "alpha"}, p.limit, 0},
+		{roundRobin, p.limit, 0},
+		{Key{Level: Global}, p.limit, 0},
 		{AccountKey("acme", "alpha"), p.limit, 0},
 	} {
 		if one, err := p.g.Acquire(t.Context(), 0, need); err == nil {

@@ -145,8 +145,11 @@ func (a *account) trouble(now time.Time) trouble {
 		p    float64
 		what trouble
 	}{
-		{a.odds.serverError, serverError}, {a.odds.reset, reset}, {a.odds.silence, silence},
-		{a.odds.rateLimited, rateLimited}, {a.odds.throttled, throttled},
+		{a.odds.serverError, serverError},
+		{a.odds.reset, reset},
+		{a.odds.silence, silence},
+		{a.odds.rateLimited, rateLimited},
+		{a.odds.throttled, throttled},
 	} {
 		if p < o.p {
 			return o.what
@@ -154,6 +157,11 @@ func (a *account) trouble(now time.Time) trouble {
 		p -= o.p
 	}
 	return none
+}
+
+// dice are seeded, so that a day can be played again.
+func dice(seed, stream uint64) *rand.Rand {
+	return rand.New(rand.NewPCG(seed, stream)) //nolint:gosec // nothing secret depends on it
 }
 
 // lasts draws a time around a median, now and then a long one.

@@ -114,7 +114,7 @@ func Run(t *testing.T, p Plan) Result {
 // drive sends the day's requests and waits for the last answer.
 func (r *run) drive() {
 	start := time.Now()
-	rng := rand.New(rand.NewPCG(r.plan.Seed, 2))
+	rng := dice(r.plan.Seed, 2)
 	var all sync.WaitGroup
 	for i, at := range arrivals(rng, r.plan) {
 		<-time.After(time.Until(start.Add(at)))

@@ -46,7 +46,7 @@ type world struct {
 // newWorld makes the twelve accounts. A calm one has neither limits nor faults.
 func newWorld(seed uint64, start time.Time, day time.Duration, calm bool) *world {
 	w := &world{byHost: map[string]*account{}, conns: make(chan net.Conn), done: make(chan struct{})}
-	rng := rand.New(rand.NewPCG(seed, 1))
+	rng := dice(seed, 1)
 	for si, s := range suppliers {
 		var shared []outage
 		for range 2 {
@@ -55,7 +55,7 @@ func newWorld(seed uint64, start time.Time, day time.Duration, calm bool) *world
 		for i := range perSupplier {
 			a := &account{
 				name: fmt.Sprintf("%s %d", s.id, i+1), provider: s.id, model: s.model, first: s.first,
-				rng: rand.New(rand.NewPCG(seed, uint64(100*si+i))), start: start, opened: start,
+				rng: dice(seed, uint64(100*si+i)), start: start, opened: start,
 			}
 			if !calm {
 				a.burden(rng, si, i, day, shared)
