@@ -189,7 +189,7 @@ func product(ctx context.Context, o options, log *slog.Logger, instance *proxy.I
 	url := "http://" + listeners[0].Addr().String()
 	parts := proxy.Parts{
 		Store: store, Secrets: secrets, Token: token, Endpoint: url, Version: build.Version,
-		Log: log, Env: os.Getenv, Quit: stop,
+		Log: log, Env: os.Getenv, Quit: stop, PaceGC: true,
 	}
 	var panel *simulator.Panel
 	if o.demo {

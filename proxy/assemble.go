@@ -34,6 +34,8 @@ type Parts struct {
 	Real  func(time.Time) time.Time
 	Panel control.Panel
 	Quit  func()
+	// PaceGC lets the proxy pace the process's garbage collector.
+	PaceGC bool
 }
 
 // Product is the running service behind one endpoint.
@@ -70,7 +72,7 @@ func Assemble(ctx context.Context, p Parts) (*Product, error) {
 			return err
 		},
 	})
-	server := New(Options{Service: svc, Upstream: up, API: api, Token: p.Token, Log: p.Log, Limits: p.Limits, Meter: meter}) //nolint:contextcheck // it outlives the start
+	server := New(Options{Service: svc, Upstream: up, API: api, Token: p.Token, Log: p.Log, Limits: p.Limits, Meter: meter, PaceGC: p.PaceGC}) //nolint:contextcheck // it outlives the start
 	// Event streams have no end of their own to wait for.
 	server.http.RegisterOnShutdown(stream.Close)
 	return &Product{Service: svc, Server: server, events: stream, up: up}, nil

@@ -35,6 +35,8 @@ type Options struct {
 	Meter *metrics.Meter
 	// Limits are the waits for upstreams; the zero value means DefaultLimits.
 	Limits Limits
+	// PaceGC lets the server pace the process's garbage collector.
+	PaceGC bool
 }
 
 // Server answers the clients.
@@ -47,6 +49,7 @@ type Server struct {
 	limits  Limits
 	http    *http.Server
 	walls   walls
+	garbage *collector
 	meter   *metrics.Meter
 	egress  *egress
 }
@@ -60,7 +63,7 @@ const (
 
 // New returns a server; Serve makes it answer.
 func New(o Options) *Server {
-	s := &Server{svc: o.Service, up: o.Upstream, token: o.Token, log: o.Log, maxBody: o.MaxBody, limits: o.Limits}
+	s := &Server{garbage: newCollector(o.PaceGC), svc: o.Service, up: o.Upstream, token: o.Token, log: o.Log, maxBody: o.MaxBody, limits: o.Limits}
 	s.egress = newEgress(o.Service, o.Upstream, o.Log)
 	if s.meter = o.Meter; s.meter == nil {
 		s.meter = metrics.NewMeter()
@@ -171,6 +174,8 @@ func (s *Server) inference(rt route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		x := &exchange{s: s, out: newOutput(w, s.limits.Write), r: r, rt: rt, began: time.Now()}
 		defer x.out.close()
+		s.garbage.enter()
+		defer s.garbage.leave()
 		defer x.caught()
 		x.client = dialect.DefaultProfile()
 		if s.svc.Config().ClientProfile {
