@@ -77,6 +77,8 @@ func (w *comboWalk) answer() comboAnswer {
 			fmt.Sprintf("the request was tried %d times in vain.", w.attempts))
 	case w.stop == stopTimeout:
 		return w.says(http.StatusGatewayTimeout, "timeout_error", codeComboTimeout, stopTimeout, "no target answered in time: "+w.list()+".")
+	case w.refusal != nil && w.plan != nil:
+		return w.composed()
 	case w.refusal != nil:
 		r := w.refusal
 		a := w.says(r.Status, r.Type, r.Code, cmp.Or(r.Terminal, r.Code), r.Message)
@@ -92,6 +94,30 @@ func (w *comboWalk) says(status int, kind, code, terminal, message string) combo
 	return comboAnswer{terminal: terminal, refusal: refusal{Refusal: dialect.Refusal{
 		Status: status, Type: kind, Code: code, Message: "Breakwater: combo " + w.combo.Name + ": " + message,
 	}}}
+}
+
+// composed is the answer when the calls of a fusion or a pipeline failed: when
+// they only met limits, the client is told to come back; a refused key is never
+// handed on (ruling 43).
+func (w *comboWalk) composed() comboAnswer {
+	if w.pass.sent == 0 {
+		return w.skipped()
+	}
+	r := w.refusal
+	status, kind := r.Status, r.Type
+	if isAuthStatus(status) {
+		status, kind = http.StatusBadGateway, "api_error"
+	}
+	limits := len(w.x.failures) > 0
+	for i := range w.x.failures {
+		limits = limits && kindOfFailure(&w.x.failures[i]) == kindLimit
+	}
+	a := w.says(status, kind, r.Code, cmp.Or(r.Terminal, r.Code), r.Message)
+	if left, ok := w.soonest(); ok && (limits || status == http.StatusTooManyRequests) {
+		a.Status, a.Type, a.wait = http.StatusTooManyRequests, "rate_limit_error", left
+		a.Message = strings.TrimSuffix(a.Message, ".") + " (" + resilience.ResetAfter(left) + ")."
+	}
+	return a
 }
 
 // skipped is the answer when no target was tried at all.
@@ -177,8 +203,11 @@ func (w *comboWalk) merged() comboAnswer {
 	default:
 		status = http.StatusBadGateway
 	}
-	if isAuthStatus(status) || kinds[kindQuality] && len(kinds) == 1 {
+	switch {
+	case isAuthStatus(status), kinds[kindQuality] && len(kinds) == 1:
 		status = http.StatusBadGateway
+	case status == statusOverloaded: // clients give up on it (ruling 41)
+		status = http.StatusServiceUnavailable
 	}
 	a := w.says(status, dialect.TypeFor(status), cmp.Or(last.code, string(last.outcome.Reason)), reasonAllFailed, w.list()+".")
 	if quota {
@@ -217,7 +246,7 @@ func (w *comboWalk) list() string {
 		if len(parts) == maxListed {
 			break
 		}
-		parts = append(parts, fmt.Sprintf("%s/%s: %s, %s (HTTP %d)", f.route.Provider.ID, f.model, kindOfFailure(f),
+		parts = append(parts, fmt.Sprintf("%s/%s: %s, %s (HTTP %d)", f.route.Record.Name, f.model, kindOfFailure(f),
 			strings.ReplaceAll(cmp.Or(f.code, string(f.outcome.Reason), "unknown"), "_", " "), f.outcome.Status))
 	}
 	return strings.Join(parts, "; ")

@@ -241,9 +241,14 @@ func (w *comboWalk) holdsNow() []admission.Hold {
 			continue
 		}
 		for _, e := range plan.Excluded {
-			if !w.x.unreachable(e.Conn) {
-				holds = append(holds, w.x.holdOf(e))
+			if w.x.unreachable(e.Conn) {
+				continue
 			}
+			h := w.x.holdOf(e)
+			if h.Reason == admission.CircuitOpen {
+				h.Reason = "transient" // it passes by itself, as before any attempt
+			}
+			holds = append(holds, h)
 		}
 	}
 	return holds

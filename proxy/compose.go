@@ -163,6 +163,9 @@ func (w *comboWalk) absorb() {
 		w.attempts += part.combo.attempts
 		w.tried = append(w.tried, part.combo.tried...)
 		w.pass.sent += part.combo.pass.sent
+		if part.local != nil {
+			x.local = part.local
+		}
 		w.pass.excluded = append(w.pass.excluded, part.combo.pass.excluded...)
 		w.pass.holds = append(w.pass.holds, part.combo.pass.holds...)
 		x.failures = append(x.failures, part.failures...)

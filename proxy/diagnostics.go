@@ -88,6 +88,9 @@ func recoverBy(a comboAnswer) *recovery {
 	case combo.AllCoolingDown:
 		r.Action, r.NextStep = "wait", "Wait until the first target is back."
 	}
+	if a.wait > 0 && a.Status == http.StatusTooManyRequests {
+		r.Action, r.NextStep = "wait", "Wait until the first target is back."
+	}
 	if a.wait > 0 {
 		r.RetryAfter = min(wholeSeconds(a.wait), maxRetrySecs)
 	}

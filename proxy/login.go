@@ -8,6 +8,7 @@ import (
 
 	"breakwater/proxy/catalog"
 	"breakwater/proxy/control"
+	"breakwater/proxy/dialect"
 	"breakwater/resilience/classify"
 	"breakwater/resilience/outcome"
 )
@@ -36,8 +37,23 @@ func (t *attempt) noLogin(err error) verdict {
 	case control.LoginExpired(err):
 		return t.fail(t.expired(), nil, nil)
 	}
-	// The token endpoint is to blame, not the provider.
+	// The token endpoint is to blame, not the connection: nothing is learned
+	// (case O5), but the client is told what it is.
+	t.code = codeNotRefreshed
 	return t.fail(t.without(classify.LocalDeadline), nil, nil)
+}
+
+// codeNotRefreshed is the word for a login whose token endpoint fails.
+const codeNotRefreshed = "login_not_refreshed"
+
+// notRefreshed is the answer when nothing but such a login was left.
+func (x *exchange) notRefreshed(f *failure) refusal {
+	wait := x.s.svc.RefreshPause(f.route)
+	return refusal{wait: wait, Refusal: dialect.Refusal{
+		Status: http.StatusBadGateway, Type: "api_error", Code: codeNotRefreshed,
+		Message: "Breakwater: the login of " + f.route.Record.Name + " could not be refreshed: its token endpoint does not answer as it should. The next try is in " +
+			inWords(wait) + "; testing the connection tries at once.",
+	}}
 }
 
 // expired is the verdict on a login whose refresh token is refused.

@@ -162,6 +162,8 @@ func (x *exchange) nobodyLeft(plan resilience.Plan) refusal {
 		x.s.svc.Warn(control.Alert{Kind: control.AlertNothingLeft, Dialect: string(x.rt.dialect), Until: untilStep(wait)})
 	}
 	switch {
+	case last != nil && last.code == codeNotRefreshed:
+		return x.notRefreshed(last)
 	case last != nil && last.outcome.Class == outcome.Neutral:
 		return refusal{Refusal: dialect.Refusal{
 			Status: http.StatusGatewayTimeout, Type: typeOf(last.code, "timeout_error"), Code: cmp.Or(last.code, string(last.outcome.Reason)),

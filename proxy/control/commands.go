@@ -249,6 +249,7 @@ func (s *Service) TestConnection(ctx context.Context, id string) (TestResult, er
 		return TestResult{}, ErrNotFound
 	}
 	if r.login != nil {
+		r.login.unblock()
 		if _, err := s.Bearer(ctx, r); err != nil {
 			return TestResult{
 				Error: err.Error(), TestedAt: time.Now().Round(0),
@@ -267,9 +268,11 @@ func (s *Service) TestConnection(ctx context.Context, id string) (TestResult, er
 
 // ClearCooldown puts a cooling connection back into routing.
 func (s *Service) ClearCooldown(_ context.Context, id string) error {
-	if _, ok := s.Route(id); !ok {
+	r, ok := s.Route(id)
+	if !ok {
 		return ErrNotFound
 	}
+	r.login.unblock()
 	s.engine.ClearConnection(id)
 	s.markState()
 	return nil

@@ -109,6 +109,28 @@ func (s *Service) refresh(ctx context.Context, r *Route, stale oauth.Login) (oau
 	return l.now, l.err
 }
 
+// RefreshPause returns how long the connection's login is not refreshed again
+// after a failure, at least a second.
+func (s *Service) RefreshPause(r *Route) time.Duration {
+	if r.login == nil {
+		return time.Second
+	}
+	r.login.mu.Lock()
+	defer r.login.mu.Unlock()
+	return max(r.login.blocked.Sub(s.Now()), time.Second)
+}
+
+// unblock lets the next request refresh the login at once: a person has asked
+// for another try.
+func (l *login) unblock() {
+	if l == nil {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.blocked, l.fails = time.Time{}, 0
+}
+
 // refreshNow asks the token endpoint. The new login is stored before anybody
 // uses it: the old refresh token is good for nothing any more.
 func (s *Service) refreshNow(r *Route, old oauth.Login) {

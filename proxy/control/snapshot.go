@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"breakwater/proxy/catalog"
+	"breakwater/resilience/admission"
 )
 
 // Snapshot returns the present state of everything.
@@ -42,6 +43,11 @@ func (s *Service) queued() map[string]int {
 	waiting := map[string]int{}
 	for _, v := range s.queues.Views() {
 		waiting[v.Connection] += int(v.Queued)
+	}
+	for _, v := range s.gates.Views() {
+		if v.Key.Level == admission.Account {
+			waiting[v.Key.Account] += v.Queued
+		}
 	}
 	return waiting
 }

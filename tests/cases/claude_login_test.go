@@ -135,6 +135,23 @@ func TestStoredLogin(t *testing.T) {
 			t.Errorf("asked %d times", n)
 		}
 	})
+	t.Run("O5 and with nobody else the client hears what it is", func(t *testing.T) {
+		k := scenario.StartFast(t, 60)
+		_, a := subscribed(k, "alpha", free, loggedIn(k, "", simulator.FirstRefreshToken))
+		a.Script(simulator.Status(503).For(simulator.When{Route: simulator.RouteOther}).Repeat(3))
+		got := k.Post("/v1/messages", scenario.Messages)
+		if got.Status != 502 || got.Header.Get("Retry-After") == "" || !strings.Contains(got.Body, "login_not_refreshed") {
+			t.Errorf("got %d %s", got.Status, got.Body)
+		}
+		// A person's test tries again at once.
+		id := k.Connection("alpha").ID
+		if err := k.Facade().ClearCooldown(t.Context(), id); err != nil {
+			t.Fatal(err)
+		}
+		if got := k.Post("/v1/messages", scenario.Messages); got.Status != 200 {
+			t.Errorf("afterwards: %d %s", got.Status, got.Body)
+		}
+	})
 	t.Run("O6 a refused refresh is no harm while the access token lives", func(t *testing.T) {
 		k := scenario.StartFast(t, 1)
 		soon := time.Now().Add(3 * time.Minute).UnixMilli()

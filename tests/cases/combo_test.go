@@ -400,6 +400,43 @@ func TestComposedAnswers(t *testing.T) {
 	})
 }
 
+// Composed answers end as others do when nobody can be asked.
+func TestComposedAnswersEndInWordsThatClientsKnow(t *testing.T) {
+	for _, strategy := range []string{"fusion", "pipeline"} {
+		t.Run(strategy+" meets limits only (ruling 41)", func(t *testing.T) {
+			p := newPool(t, scenario.Start(t), strategy, nil, "alpha", "beta")
+			for _, n := range []string{"alpha", "beta"} {
+				p.Sim.Account(n).Script(simulator.Status(429).WithRetryAfter(time.Hour).Always())
+			}
+			for _, when := range []string{"while it is told", "afterwards"} {
+				a := p.ask(claudeCode, "s")
+				if a.Status != 429 || a.Header.Get("Retry-After") != "59" {
+					t.Errorf("%s: got %d, Retry-After %q: %s", when, a.Status, a.Header.Get("Retry-After"), a.Body)
+				}
+			}
+		})
+	}
+	for _, status := range []int{401, 402, 403} {
+		t.Run("ruling 43 a step of a pipeline is refused with "+strconv.Itoa(status), func(t *testing.T) {
+			p := newPool(t, scenario.Start(t), "pipeline", nil, "alpha", "beta")
+			p.Sim.Account("alpha").Script(simulator.Status(status).Always())
+			if a := p.ask(); a.Status != 502 {
+				t.Errorf("got %d %s", a.Status, a.Body)
+			}
+		})
+	}
+	t.Run("everybody is overloaded", func(t *testing.T) {
+		p := newPool(t, scenario.Start(t), "priority", nil, "alpha", "beta")
+		for _, n := range []string{"alpha", "beta"} {
+			p.Sim.Account(n).Script(simulator.Status(529).Always())
+		}
+		a := p.ask()
+		if a.Status != 503 || a.Header.Get("Retry-After") == "" || strings.Contains(a.Body, "overloaded_error") {
+			t.Errorf("got %d %s", a.Status, a.Body)
+		}
+	})
+}
+
 // A request for an unknown combo is a request for a model.
 func TestAutoNameTakesEverybody(t *testing.T) {
 	k := scenario.Start(t)
