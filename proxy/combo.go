@@ -238,9 +238,9 @@ func (w *comboWalk) try(ctx context.Context, t *combo.Target, legs []*leg, plan 
 			w.stop = stopProtected
 		}
 		if w.stop != "" || !w.again(t, last, legs, retry) {
-			return w.leave(last)
+			return w.leave(last) //nolint:contextcheck // the exchange holds the request and its context
 		}
-		if !w.sleep(ms(w.config.RetryDelayMs)) {
+		if !w.sleep(ms(w.config.RetryDelayMs)) { //nolint:contextcheck // the exchange holds the request and its context
 			return w.left()
 		}
 		plan = w.x.plan(legs)

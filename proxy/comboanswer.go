@@ -280,7 +280,7 @@ func (w *comboWalk) logExclusions() {
 		}
 		parts = append(parts, part)
 	}
-	w.x.s.log.Warn("[COMBO] Weighted selection: every target excluded before dispatch — "+strings.Join(parts, ", "), "combo", w.combo.Name)
+	w.x.s.log.Warn("[COMBO] Weighted selection: every target excluded before dispatch — "+strings.Join(parts, ", "), "combo", w.combo.Name) //nolint:sloglint // the guide gives the line
 }
 
 // refuse sends the answer with its diagnostics, in the body and as headers.

@@ -74,7 +74,7 @@ func (w *comboWalk) call(ctx context.Context, c combo.Call) (combo.Answer, error
 		e.System = c.System + "\n\n" + combo.JudgeText(c.Sources)
 	}
 	if c.Final {
-		return w.final(c, e)
+		return w.final(c, e) //nolint:contextcheck // the exchange holds the request and its context
 	}
 	e.Blocking, e.NoTools = true, true
 	return w.aside(ctx, c.Target, e)
@@ -110,7 +110,7 @@ func (w *comboWalk) aside(ctx context.Context, t *combo.Target, e dialect.Edit) 
 	}
 	sub := &comboWalk{x: x, combo: w.combo, planner: w.planner, request: w.request, config: w.config, set: w.set, plan: w.plan}
 	x.combo = sub
-	v := sub.guarded(t)
+	v := sub.guarded(t) //nolint:contextcheck // the exchange holds the request and its context
 	w.parts.add(x)
 	if v == ended && rec.status >= 200 && rec.status < 300 {
 		return combo.Answer{Status: rec.status, Text: x.rt.dialect.AnswerText(rec.body.Bytes())}, nil

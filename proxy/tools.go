@@ -48,7 +48,7 @@ func (x *exchange) degrade() bool {
 	}
 	d := quota.DegradeBackground(x.body.Background)
 	if d.Warn {
-		x.s.log.Warn(quota.BackgroundDegrade, "model", x.body.Model, "provider", "any")
+		x.s.log.Warn(quota.BackgroundDegrade, "model", x.body.Model, "provider", "any") //nolint:sloglint // the guide gives the word
 	}
 	return !d.Strip || x.amend(dialect.Edit{Background: true})
 }

@@ -2,6 +2,7 @@ package dialect
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/tidwall/gjson"
 	"github.com/tidwall/sjson"
@@ -167,8 +168,8 @@ func (n Name) replaceUser(d *editor, text string) {
 		return
 	}
 	turns := list.Array()
-	for i := len(turns) - 1; i >= 0; i-- {
-		if turns[i].Get("role").Str == "user" {
+	for i, turn := range slices.Backward(turns) {
+		if turn.Get("role").Str == "user" {
 			d.set(fmt.Sprintf("%s.%d.content", field, i), text)
 			return
 		}
