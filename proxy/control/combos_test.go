@@ -111,7 +111,7 @@ func TestRenamingACombo(t *testing.T) {
 func TestWhatCannotBeStoredIsNotInForce(t *testing.T) {
 	s, store, _ := planned(t, conn("openai", "a"))
 	c := made(t, s, "x", "", step("openai/gpt-5"))
-	store.failing = true
+	store.fail(true)
 	if _, err := s.AddCombo(t.Context(), ComboInput{Name: "y"}); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("AddCombo: %v", err)
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"log/slog"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,6 +19,7 @@ import (
 // memory is a Store that keeps what the upkeep writes.
 type memory struct {
 	Store
+	mu       sync.Mutex // the upkeep writes beside the test
 	records  []ConnectionRecord
 	settings map[string][]byte
 	pins     map[string]affinity.Pin // by hash
@@ -36,10 +38,36 @@ func (m *memory) SetActivityLimit(int)                                   {}
 func (m *memory) SaveConnectionState(resilience.ConnectionState)         {}
 func (m *memory) SaveConnection(context.Context, ConnectionRecord) error { return nil }
 func (m *memory) DeleteConnection(context.Context, string) error         { return nil }
-func (m *memory) SavePin(p affinity.Pin)                                 { m.pins[p.Hash] = p }
-func (m *memory) DeletePin(_, hash string)                               { delete(m.pins, hash) }
+
+func (m *memory) SavePin(p affinity.Pin) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.pins[p.Hash] = p
+}
+
+func (m *memory) DeletePin(_, hash string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.pins, hash)
+}
+
+// fail makes every write fail, or none any more.
+func (m *memory) fail(on bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.failing = on
+}
+
+// pinned is how many pins are stored.
+func (m *memory) pinned() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.pins)
+}
 
 func (m *memory) Pins(context.Context) (list []affinity.Pin, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	for _, p := range m.pins {
 		list = append(list, p)
 	}
@@ -47,11 +75,15 @@ func (m *memory) Pins(context.Context) (list []affinity.Pin, err error) {
 }
 
 func (m *memory) Setting(_ context.Context, key string) ([]byte, bool, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	raw, ok := m.settings[key]
 	return raw, ok, nil
 }
 
 func (m *memory) SaveSetting(_ context.Context, key string, value []byte) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	if m.failing {
 		return context.DeadlineExceeded
 	}
@@ -115,11 +147,11 @@ func TestSessionUpkeep(t *testing.T) {
 		b.Occupancy().Seat(b.Now(), "one", "alpha")
 		b.Latency().Record(b.Now(), "alpha", "m", time.Second, false)
 		pause(4 * time.Minute)
-		if b.Affinity().Len() != 1 || len(store.pins) != 1 {
+		if b.Affinity().Len() != 1 || store.pinned() != 1 {
 			t.Error("purged before five minutes are over")
 		}
 		pause(time.Minute)
-		if b.Affinity().Len() != 0 || len(store.pins) != 0 {
+		if b.Affinity().Len() != 0 || store.pinned() != 0 {
 			t.Error("an expired pin is not purged after five minutes")
 		}
 		if n := b.Occupancy().Sessions(b.Now(), "alpha"); n != 1 {
@@ -144,7 +176,7 @@ func TestSessionsOfARemovedConnection(t *testing.T) {
 		if err := b.DeleteConnection(t.Context(), "alpha"); err != nil {
 			t.Fatal(err)
 		}
-		if b.Affinity().Len() != 1 || len(store.pins) != 1 || b.Latency().Stats(b.Now(), "alpha", "").Samples != 0 {
+		if b.Affinity().Len() != 1 || store.pinned() != 1 || b.Latency().Stats(b.Now(), "alpha", "").Samples != 0 {
 			t.Error("something of a removed connection stays")
 		}
 		b.Close()
@@ -153,7 +185,7 @@ func TestSessionsOfARemovedConnection(t *testing.T) {
 		store.records = store.records[:1]
 		again := newBubble(t, store)
 		defer again.Close()
-		if again.Affinity().Len() != 0 || len(store.pins) != 0 {
+		if again.Affinity().Len() != 0 || store.pinned() != 0 {
 			t.Error("a pin that leads nowhere stays")
 		}
 	})
@@ -169,13 +201,13 @@ func TestLearnedLimitsAreKept(t *testing.T) {
 				"X-Ratelimit-Limit-Requests": {limit}, "X-Ratelimit-Remaining-Requests": {"50"}, "X-Ratelimit-Reset-Requests": {"30s"},
 			}})
 		}
-		store.failing = true
+		store.fail(true)
 		teach("60")
 		pause(admission.SweepEvery)
 		if !strings.Contains(b.log.String(), "learned limits not stored") {
 			t.Error("a failed write is not told")
 		}
-		store.failing = false
+		store.fail(false)
 		teach("100")
 		b.Close() // within the minute: not written again, the learned value is lost
 		pause(time.Minute)
@@ -183,7 +215,7 @@ func TestLearnedLimitsAreKept(t *testing.T) {
 		teach("100")
 		pause(admission.SweepEvery)
 		b.Close()
-		if len(store.settings[keyLearned]) == 0 {
+		if raw, _, _ := store.Setting(t.Context(), keyLearned); len(raw) == 0 {
 			t.Fatal("nothing stored")
 		}
 		pause(23 * time.Hour)
