@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"time"
 
+	"breakwater/proxy/control"
 	"breakwater/resilience"
 	"breakwater/resilience/admission"
 	"breakwater/resilience/classify"
@@ -153,7 +154,7 @@ func (w *comboWalk) excludeFor(t *combo.Target, plan resilience.Plan) {
 		w.exclude(t, combo.Unavailable, time.Time{})
 		return
 	}
-	w.exclude(t, holdName(first.Reason), first.Until)
+	w.exclude(t, control.HoldOf(first.Reason), first.Until)
 	w.pass.holds = append(w.pass.holds, w.x.holdOf(*first))
 }
 
@@ -162,24 +163,6 @@ func (x *exchange) skipTarget(e resilience.Exclusion) {
 	if r, ok := x.s.svc.Route(e.Conn.ID()); ok {
 		x.skip(r, e)
 	}
-}
-
-// holdName is the guide's word for what keeps a target back (guide,
-// "Depuración").
-func holdName(s resilience.Skip) combo.Hold {
-	switch s {
-	case resilience.SkipBreakerOpen, resilience.SkipProbing:
-		return combo.CircuitOpen
-	case resilience.SkipProviderCooldown:
-		return combo.ProviderCooldown
-	case resilience.SkipCooling:
-		return combo.ConnectionCooldown
-	case resilience.SkipModelLocked:
-		return combo.ModelLockout
-	case resilience.SkipQuota:
-		return combo.QuotaCutoff
-	}
-	return combo.Unavailable
 }
 
 // holdOfTarget is what keeps a target back that the planner excluded.
@@ -211,7 +194,7 @@ func (w *comboWalk) waits() admission.Decision {
 		return admission.BeforeDispatch(w.pass.holds, w.spent, s).Decision
 	}
 	if w.x.isBack() {
-		return admission.Decide("transient", waitMargin, w.spent, s)
+		return admission.Decide("transient", admission.WaitMargin, w.spent, s)
 	}
 	hint, told := w.hint()
 	if !told {

@@ -29,9 +29,9 @@ func (x *exchange) waitFor(resting []resilience.Exclusion, spent admission.Spent
 		}
 	}
 	if x.isBack() {
-		first = waitMargin
+		first = admission.WaitMargin
 	} else if first > 0 {
-		first += waitMargin
+		first += admission.WaitMargin
 	}
 	if p := x.s.limits.Patience; p > 0 && first > p {
 		return admission.Decision{For: first, Why: admission.TooLong}
@@ -51,9 +51,6 @@ func (x *exchange) isBack() bool {
 	}
 	return false
 }
-
-// waitMargin keeps a wait from ending a moment before what it waits for.
-const waitMargin = 50 * time.Millisecond
 
 func waitable(s resilience.Skip) bool {
 	return s == resilience.SkipCooling || s == resilience.SkipModelLocked || s == resilience.SkipProviderCooldown
@@ -87,9 +84,9 @@ const pauseStep = 250 * time.Millisecond
 // client left meanwhile. Nothing is held during the wait.
 func (x *exchange) pause(d admission.Decision) bool {
 	svc := x.s.svc
-	end := svc.Now().Add(max(d.For-waitMargin, 0))
+	end := svc.Now().Add(max(d.For-admission.WaitMargin, 0))
 	x.step(control.Step{Kind: control.StepWaited, Reason: d.Reason, DurationMs: d.For.Milliseconds(), Until: svc.Real(end)}, nil)
-	if x.sleepUntil(x.r.Context(), end) && admission.Sleep(x.r.Context(), waitMargin) == nil {
+	if x.sleepUntil(x.r.Context(), end) && admission.Sleep(x.r.Context(), admission.WaitMargin) == nil {
 		return true
 	}
 	x.step(control.Step{Kind: control.StepLeft}, nil)

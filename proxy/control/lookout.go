@@ -55,7 +55,7 @@ type seen struct {
 func (s *Service) see(now time.Time, r *Route, model string) seen {
 	sight := s.engine.Look(now, resilience.Candidate{Conn: r.Conn, Model: model})
 	x := seen{
-		route: r, hold: holdOf(sight.Reason), until: sight.Until, breaker: breakerOf(sight.Breaker), level: sight.Level,
+		route: r, hold: HoldOf(sight.Reason), until: sight.Until, breaker: breakerOf(sight.Breaker), level: sight.Level,
 		known: s.quota.Get(r.Record.ID),
 	}
 	if x.known != nil {
@@ -91,9 +91,9 @@ func (r *Route) QuotaAccount() quota.Account {
 	}
 }
 
-// holdOf is the engine's reason in the words of combos (sheet §2.2). Only the
+// HoldOf is the engine's reason in the words of combos (sheet §2.2). Only the
 // first four end by a timer; a terminal state is no pause.
-func holdOf(reason resilience.Skip) combo.Hold {
+func HoldOf(reason resilience.Skip) combo.Hold {
 	switch reason {
 	case "":
 		return combo.NotHeld
@@ -105,8 +105,9 @@ func holdOf(reason resilience.Skip) combo.Hold {
 		return combo.ConnectionCooldown
 	case resilience.SkipModelLocked:
 		return combo.ModelLockout
-	case resilience.SkipOff, resilience.SkipTried, resilience.SkipBanned, resilience.SkipExpired, resilience.SkipCreditsExhausted,
-		resilience.SkipQuota:
+	case resilience.SkipOff, resilience.SkipTried, resilience.SkipBanned, resilience.SkipExpired, resilience.SkipCreditsExhausted:
+	case resilience.SkipQuota:
+		return combo.QuotaCutoff
 	}
 	return combo.Unavailable
 }

@@ -7,9 +7,9 @@ import (
 	"breakwater/resilience/settings"
 )
 
-// waitMargin is added to every wait, so that it does not end a moment before
+// WaitMargin is added to every wait, so that it does not end a moment before
 // what it waits for (sheet §3).
-const waitMargin = 50 * time.Millisecond
+const WaitMargin = 50 * time.Millisecond
 
 // Hold is what keeps one target back: a lock of its model, a cooldown of its
 // connection or an open breaker.
@@ -137,7 +137,7 @@ func AfterDispatch(holds func() []Hold, hint time.Duration, spent Spent, s setti
 	if !ok {
 		return Decision{Why: NothingToWait, Reason: h.Reason}
 	}
-	return Decide(h.Reason, max(h.Left, hint)+waitMargin, spent, s)
+	return Decide(h.Reason, max(h.Left, hint)+WaitMargin, spent, s)
 }
 
 // Skipped is the answer to a request none of whose targets was tried.
@@ -173,7 +173,7 @@ func BeforeDispatch(holds []Hold, spent Spent, s settings.ComboCooldownWait) Ski
 	if reason == CircuitOpen {
 		reason = "transient"
 	}
-	out.Decision = Decide(reason, h.Left+waitMargin, spent, s)
+	out.Decision = Decide(reason, h.Left+WaitMargin, spent, s)
 	out.Reason = h.Reason
 	if lock, ok := first(holds, Transient); ok {
 		out.Code, out.Status, out.RetryAfter = CodeRateLimit, 429, lock.Left
