@@ -31,6 +31,7 @@ type program struct {
 	home string
 	data string
 	port int
+	demo []string // the flags of its demo; none for a program without one
 
 	cmd  *exec.Cmd
 	log  *bytes.Buffer
@@ -38,14 +39,31 @@ type program struct {
 	api  *client.Client
 }
 
-// newProgram starts Breakwater on a data folder and a port of its own.
+// newProgram starts Breakwater's demo on a data folder and a port of its own.
 func newProgram(t *testing.T) *program {
+	t.Helper()
+	return launch(t, &program{bin: programPath(t), demo: []string{"--demo"}})
+}
+
+// newBareProgram is newProgram without the demo: it has no connections.
+func newBareProgram(t *testing.T) *program {
+	t.Helper()
+	return launch(t, &program{bin: programPath(t)})
+}
+
+func programPath(t *testing.T) string {
 	t.Helper()
 	bin := os.Getenv("BREAKWATER_BIN")
 	if bin == "" {
 		t.Fatal("BREAKWATER_BIN must name the program to test")
 	}
-	p := &program{bin: bin, home: t.TempDir(), data: filepath.Join(t.TempDir(), "data"), port: freePort(t)}
+	return bin
+}
+
+// launch starts p in folders of its own for as long as the test runs.
+func launch(t *testing.T, p *program) *program {
+	t.Helper()
+	p.home, p.data, p.port = t.TempDir(), filepath.Join(t.TempDir(), "data"), freePort(t)
 	p.start(t)
 	t.Cleanup(func() {
 		p.stop(t)
@@ -82,7 +100,7 @@ func (p *program) start(t *testing.T) {
 	if p.log == nil {
 		p.log = &bytes.Buffer{}
 	}
-	p.cmd = p.command(context.WithoutCancel(t.Context()), "--demo", "--headless", "--port", strconv.Itoa(p.port))
+	p.cmd = p.command(context.WithoutCancel(t.Context()), append(p.demo, "--headless", "--port", strconv.Itoa(p.port))...)
 	p.cmd.Stdout, p.cmd.Stderr = p.log, p.log
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -96,7 +114,7 @@ func (p *program) start(t *testing.T) {
 		p.stop(t)
 		t.Fatalf("Breakwater did not answer on %s:\n%s", p.base(), p.log)
 	}
-	token := p.command(t.Context(), "token", "--demo")
+	token := p.command(t.Context(), append([]string{"token"}, p.demo...)...)
 	out, err := token.Output()
 	if err != nil {
 		t.Fatalf("breakwater token: %v", err)
