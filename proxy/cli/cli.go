@@ -69,7 +69,7 @@ type call struct {
 
 // commands returns the table.
 func commands() []command {
-	return slices.Concat(connectionCommands(), comboCommands(), cooldownCommands(), settingsCommands(), keyCommands(), otherCommands())
+	return slices.Concat(connectionCommands(), comboCommands(), cooldownCommands(), settingsCommands(), keyCommands(), leaseCommands(), otherCommands())
 }
 
 // Has reports whether a word is a command of this package.

@@ -159,6 +159,19 @@ func TestKeys(t *testing.T) {
 	b.want(1, line("keys add X --scope lease:exclusive"), "allowedConnections")
 }
 
+func TestLeases(t *testing.T) {
+	b := newBench(t)
+	b.want(0, line("leases"), "No connection is held")
+	b.want(0, line("leases --json"), "[]")
+	until := time.Now().Add(100 * time.Second)
+	b.fake.SetLeases(control.HeldLease{ID: "L1", ConnectionID: "a", ConnectionName: "Work", Provider: "anthropic", Owner: "0123abcd", KeyName: "ci", Generation: 3, Until: until})
+	b.want(0, line("leases list"), "Work", "0123abcd", "ci", "3", "1m40s", "L1")
+	b.want(1, line("leases end Spare"), `there is no lease on "Spare"`)
+	b.want(2, line("leases end"), "the connection's name")
+	b.want(0, line("leases end work"), "The lease on Work has ended.")
+	b.want(0, line("leases list"), "No connection is held")
+}
+
 func TestCombos(t *testing.T) {
 	b := newBench(t)
 	file := filepath.Join(t.TempDir(), "combo.json")

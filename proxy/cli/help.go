@@ -20,6 +20,7 @@ func Help(w io.Writer) {
 		{"cooldowns", "list and clear cooldowns, locked models and breakers"},
 		{"settings", "show and change settings"},
 		{"keys", "list, add, switch and delete API keys"},
+		{"leases", "list exclusive leases, and end one"},
 		{"events", "print what happens as it happens"},
 		{"doctor", "check the installation and say what to do"},
 		{"backup FILE", "copy the database, also while Breakwater runs"},

@@ -377,5 +377,6 @@ func (s *Service) EditDemo(_ context.Context, p DemoPatch) (Demo, error) {
 	}
 	d, err := s.cfg.Panel.Apply(p)
 	s.markState()
+	mark(s.leases.changed) // their ends have moved with the clock
 	return d, err
 }

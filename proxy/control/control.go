@@ -99,6 +99,12 @@ type Facade interface {
 	// DeleteKey forgets an API key; its bearer is refused from now on.
 	DeleteKey(ctx context.Context, id string) error
 
+	// Leases returns the exclusive leases in force, the first to end first.
+	Leases(ctx context.Context) ([]HeldLease, error)
+	// EndLease takes a lease from its owner, whose requests and renewals are
+	// refused from now on; ErrNotFound for one that is over.
+	EndLease(ctx context.Context, id string) error
+
 	// Settings returns the stored settings.
 	Settings(ctx context.Context) (Settings, error)
 	// EditSettings changes the fields that the patch holds.

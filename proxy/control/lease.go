@@ -45,8 +45,9 @@ type heldLeases map[string]lease.Lease
 
 // leaseBook is what the service keeps of the leases in memory.
 type leaseBook struct {
-	mu   sync.Mutex // one lease changes at a time
-	held atomic.Pointer[heldLeases]
+	mu      sync.Mutex // one lease changes at a time
+	held    atomic.Pointer[heldLeases]
+	changed chan struct{} // holds a token after a change
 }
 
 // leaseNow is the core's time in the precision in which leases are stored.
@@ -86,16 +87,8 @@ func (s *Service) changeLease(ctx context.Context, op lease.Op) (lease.Outcome, 
 	op.ID = newID()
 	s.leases.mu.Lock()
 	out, err := s.cfg.Store.ChangeLease(ctx, op, s.leaseNow())
-	if err == nil && len(out.Write) > 0 {
-		next := maps.Clone(*s.leases.held.Load())
-		for _, l := range out.Write {
-			if l.State == lease.Active {
-				next[l.ConnectionID] = l
-			} else if next[l.ConnectionID].ID == l.ID {
-				delete(next, l.ConnectionID)
-			}
-		}
-		s.leases.held.Store(&next)
+	if err == nil {
+		s.keepLeases(out.Write)
 	}
 	s.leases.mu.Unlock()
 	for _, l := range out.Write {
@@ -103,6 +96,24 @@ func (s *Service) changeLease(ctx context.Context, op lease.Op) (lease.Outcome, 
 		s.markState()
 	}
 	return out, err
+}
+
+// keepLeases brings what is in memory in step with what was stored; the lock is
+// held.
+func (s *Service) keepLeases(written []lease.Lease) {
+	if len(written) == 0 {
+		return
+	}
+	next := maps.Clone(*s.leases.held.Load())
+	for _, l := range written {
+		if l.State == lease.Active {
+			next[l.ConnectionID] = l
+		} else if next[l.ConnectionID].ID == l.ID {
+			delete(next, l.ConnectionID)
+		}
+	}
+	s.leases.held.Store(&next)
+	mark(s.leases.changed)
 }
 
 // endLeases invalidates the leases that match; what cannot be ended now ends

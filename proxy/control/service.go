@@ -110,6 +110,7 @@ func New(ctx context.Context, cfg Config) (*Service, error) {
 		affinity: affinity.New(cfg.Store), occupancy: affinity.NewOccupancy(), latency: combo.NewLatency(),
 		stateDirty: make(chan struct{}, 1), useDirty: make(chan struct{}, 1), stop: make(chan struct{}),
 	}
+	s.leases.changed = make(chan struct{}, 1)
 	s.engine = resilience.New(resilience.Config{
 		Clock: cfg.Clock, Settings: settings.Seeded(s.env), Store: cfg.Store, OnChange: s.changed,
 	})
@@ -121,6 +122,7 @@ func New(ctx context.Context, cfg Config) (*Service, error) {
 	s.done.Go(s.publish)
 	s.done.Go(s.claudeNews)
 	s.done.Go(func() { s.upkeep(context.WithoutCancel(ctx)) })
+	s.done.Go(func() { s.watchLeases(context.WithoutCancel(ctx)) })
 	return s, nil
 }
 

@@ -8,10 +8,8 @@ import (
 )
 
 func (a *api) listKeys(r *http.Request) (int, any, error) {
-	q := query{values: r.URL.Query()}
-	limit := q.integer("limit", 0, 1, 1000)
-	offset := q.integer("offset", 0, 0, 1_000_000)
-	if err := q.err(); err != nil {
+	limit, offset, err := paging(r)
+	if err != nil {
 		return 0, nil, err
 	}
 	keys, err := a.facade.Keys(r.Context())
@@ -27,6 +25,14 @@ type keyPage struct {
 	Keys           []control.APIKey `json:"keys"`
 	Total          int              `json:"total"`
 	AllowKeyReveal bool             `json:"allowKeyReveal"`
+}
+
+// paging reads limit, 0 for none, and offset from the query.
+func paging(r *http.Request) (limit, offset int, err error) {
+	q := query{values: r.URL.Query()}
+	limit = q.integer("limit", 0, 1, 1000)
+	offset = q.integer("offset", 0, 0, 1_000_000)
+	return limit, offset, q.err()
 }
 
 // page cuts a page out of a list; limit 0 takes the rest.

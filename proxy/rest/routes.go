@@ -217,6 +217,14 @@ var routes = []Route{
 		Method: "OPTIONS", Path: "/api/v1/session-leases", Public: true, raw: (*api).leaseOptions,
 		About: "the methods and headers of the lease route",
 	},
+	{
+		Method: "GET", Path: "/api/session-leases", handler: (*api).listLeases,
+		About: "the exclusive leases in force, the first to end first; limit, offset",
+	},
+	{
+		Method: "DELETE", Path: "/api/session-leases/{id}", handler: (*api).endLease,
+		About: "take a lease from its owner",
+	},
 
 	{
 		Method: "GET", Path: "/api/export", handler: (*api).export,

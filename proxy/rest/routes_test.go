@@ -27,6 +27,7 @@ var documented = []string{
 	"PUT /api/combos/{id}", "PATCH /api/combos/{id}", "DELETE /api/combos/{id}",
 	"GET /api/keys", "POST /api/keys", "PATCH /api/keys/{id}", "DELETE /api/keys/{id}",
 	"POST /api/v1/session-leases", "OPTIONS /api/v1/session-leases",
+	"GET /api/session-leases", "DELETE /api/session-leases/{id}",
 	"GET /api/export", "POST /api/export", "POST /api/import",
 	"POST /api/app/show", "POST /api/app/pause", "POST /api/app/quit",
 	"GET /api/demo", "PATCH /api/demo",

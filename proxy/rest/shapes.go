@@ -40,6 +40,10 @@ type (
 		OK bool `json:"ok"`
 		control.Resilience
 	}
+	leasesAnswer struct {
+		Leases []control.HeldLease `json:"leases"`
+		Total  int                 `json:"total"`
+	}
 	lockoutsAnswer struct {
 		Items []lockoutRow `json:"items"`
 	}
@@ -168,6 +172,9 @@ var shapes = map[string]shape{
 
 	"POST /api/v1/session-leases":    {in: leaseBody{}, out: []any{control.SessionLease{}}},
 	"OPTIONS /api/v1/session-leases": {status: http.StatusNoContent},
+
+	"GET /api/session-leases":         {query: []param{limitParam, offsetParam}, out: []any{leasesAnswer{}}},
+	"DELETE /api/session-leases/{id}": {out: []any{okAnswer{}}},
 
 	"GET /api/export":  {out: []any{control.Backup{}}},
 	"POST /api/export": {in: exportBody{}, out: []any{control.Backup{}}},

@@ -106,6 +106,14 @@ func apiScenarios() []apiScenario {
 		{route: "POST /api/v1/session-leases", cred: "lease", status: 200, body: `{"action":"acquire","model":"m1"}`, want: []string{`"ACTIVE"`}, not: []string{"{id}"}, event: control.EventLease, to: "ACTIVE"},
 		{route: "POST /api/v1/session-leases", name: "the management token", status: 401, body: `{"action":"acquire","model":"m1"}`, want: []string{"LEASE_API_KEY_INVALID"}},
 		{route: "OPTIONS /api/v1/session-leases", cred: "none", status: 204},
+		{route: "GET /api/session-leases", status: 200, want: []string{`"total":1`, `"connectionName":"beta"`, `"generation":1`, `"until"`}, not: []string{"vlo_", "ownerHash"}},
+		{route: "GET /api/session-leases", name: "a bad offset", query: "?offset=x", status: 400, want: []string{`"field":"offset"`}},
+		{route: "GET /api/session-leases", name: "the owner's key", cred: "lease", status: 403, not: []string{"beta"}},
+		{route: "DELETE /api/session-leases/{id}", name: "the owner's key", cred: "lease", status: 403},
+		{route: "DELETE /api/session-leases/{id}", status: 200, want: []string{`"ok":true`}, event: control.EventLease, to: "INVALIDATED"},
+		{route: "DELETE /api/session-leases/{id}", name: "again", status: 404},
+		{route: "POST /api/v1/session-leases", name: "after its end", cred: "lease", status: 409, body: `{"action":"renew","generation":1}`, want: []string{"LEASE_FENCE_STALE"}},
+		{route: "POST /api/v1/session-leases", name: "once more", cred: "lease", status: 200, body: `{"action":"acquire","model":"m1"}`, want: []string{`"generation":2`}},
 		{route: "DELETE /api/keys/{id}", status: 200, want: []string{`"message"`}, event: control.EventLease, to: "INVALIDATED"},
 		{route: "GET /api/export", status: 200, want: []string{`"alpha"`}, not: []string{secret}},
 		{route: "POST /api/export", status: 200, body: `{"passphrase":"a long passphrase"}`, want: []string{`"alpha"`}, not: []string{secret}},
@@ -128,7 +136,7 @@ func TestEveryRouteOfTheProduct(t *testing.T) {
 	id := k.Connection("alpha").ID
 	client := addKey(t, k, control.KeyInput{Name: "client"})
 	lease := control.APIKey{}
-	combo := ""
+	combo, held := "", ""
 	l := listen(t, k)
 	seen := map[string]bool{}
 	for _, s := range apiScenarios() {
@@ -146,12 +154,20 @@ func TestEveryRouteOfTheProduct(t *testing.T) {
 					t.Fatalf("combos %v %v", list, err)
 				}
 				combo = list[0].ID
+			case strings.Contains(s.route, "/api/session-leases/") && held == "":
+				list, err := k.Facade().Leases(t.Context())
+				if err != nil || len(list) != 1 {
+					t.Fatalf("leases %v %v", list, err)
+				}
+				held = list[0].ID
 			}
 			fill := strings.NewReplacer("{id}", id, "{combo}", combo, "{key}", client.Key).Replace
 			method, path, _ := strings.Cut(s.route, " ")
 			switch {
 			case strings.Contains(path, "/api/combos/"):
 				path = strings.ReplaceAll(path, "{id}", combo)
+			case strings.Contains(path, "/api/session-leases/"):
+				path = strings.ReplaceAll(path, "{id}", held)
 			case strings.Contains(path, "/api/keys/"):
 				path = strings.ReplaceAll(path, "{id}", lease.ID)
 			}

@@ -50,6 +50,9 @@ func empty(t *testing.T, f control.Facade) {
 	if rows, err := f.Usage(t.Context(), control.UsageQuery{Since: time.Unix(1, 0)}); err != nil || rows == nil || len(rows) != 0 {
 		t.Errorf("Usage = %v, %v", rows, err)
 	}
+	if leases, err := f.Leases(t.Context()); err != nil || leases == nil || len(leases) != 0 {
+		t.Errorf("Leases = %v, %v", leases, err)
+	}
 	if _, err := f.ResetBreakers(t.Context()); err != nil {
 		t.Errorf("ResetBreakers: %v", err)
 	}
@@ -174,6 +177,7 @@ func unknown(t *testing.T, f control.Facade) {
 		_, usage := f.ClaudeUsage(ctx, id)
 		for call, err := range map[string]error{
 			"edit": edit, "test": test, "delete": f.DeleteConnection(ctx, id), "clear": f.ClearCooldown(ctx, id),
+			"end lease":  f.EndLease(ctx, id),
 			"protect":    f.SetRateLimitProtection(ctx, id, true),
 			"leave lane": f.LeaveLane(ctx, id), "check reset": f.CheckLimitReset(ctx, id), "usage": usage,
 		} {

@@ -30,6 +30,7 @@ type Fake struct {
 	policy        policy
 	activity      []control.Activity
 	keys          []control.APIKey
+	leases        []control.HeldLease
 	combos        []control.Combo
 	comboSettings control.ComboSettings
 	revision      int64
