@@ -7,6 +7,7 @@ import (
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/container"
+	"fyne.io/fyne/v2/theme"
 
 	"breakwater/app/windows/view"
 	"breakwater/proxy/control"
@@ -26,6 +27,9 @@ type connectionDetail struct {
 
 	edit, try, clear *button
 	verdict          *verdictLine
+	claude           *claudeBox
+	rule             fyne.CanvasObject // above the Claude section
+	content          *fyne.Container
 	id               string
 }
 
@@ -43,8 +47,11 @@ func newConnectionDetail(u *ui, _ *connections) *connectionDetail {
 	d.clear = newButton(view.T("Clear cooldown"), func() { u.clearCooldown(d.id) })
 	d.verdict = newVerdictLine()
 	top := container.New(line{gap: gap, grow: d.story}, d.shape, d.story, d.clear, d.try, d.edit)
-	d.body = container.New(stack{10}, top, d.verdict.box, d.facts)
-	d.box = newPanel(colorCard, true, radius, container.New(inset{12, 12, 12, gapGroup}, container.NewStack(d.body, d.hint)))
+	d.claude = newClaudeBox(u, false)
+	d.rule = container.New(sized{height: 1}, newPanel(theme.ColorNameSeparator, false, 0, container.NewStack()))
+	d.body = container.New(stack{10}, top, d.verdict.box, d.facts, d.rule, d.claude.box)
+	d.content = container.New(inset{12, 12, 12, gapGroup}, container.NewStack(d.body, d.hint))
+	d.box = newPanel(colorCard, true, radius, container.NewVScroll(d.content))
 	return d
 }
 
@@ -83,7 +90,36 @@ func (d *connectionDetail) apply(c *control.Connection) {
 		value.set(f.Value)
 	}
 	d.facts.Refresh()
+	show(d.rule, c.Claude)
+	show(d.claude.box, c.Claude)
+	if c.Claude {
+		d.claude.show(c, false)
+	}
+	d.box.Refresh()
 }
+
+// room is the height that shows everything.
+func (d *connectionDetail) room() float32 { return d.content.MinSize().Height }
+
+// docked sets a pane below a table, as high as it needs; a few rows of the
+// table always show, and what does not fit below them scrolls.
+type docked struct{ room func() float32 }
+
+// fewRows is the height of a table's head and three rows of two lines.
+const fewRows float32 = 186
+
+// Layout places what is above and the pane.
+func (d docked) Layout(objects []fyne.CanvasObject, size fyne.Size) {
+	objects[1].Resize(fyne.NewSize(size.Width, objects[1].Size().Height)) // wrapped texts find their height from the width
+	h := min(d.room(), max(size.Height/2, size.Height-fewRows-12))
+	objects[0].Move(fyne.Position{})
+	objects[0].Resize(fyne.NewSize(size.Width, size.Height-h-12))
+	objects[1].Move(fyne.NewPos(0, size.Height-h))
+	objects[1].Resize(fyne.NewSize(size.Width, h))
+}
+
+// MinSize leaves a few rows and lines.
+func (d docked) MinSize([]fyne.CanvasObject) fyne.Size { return fyne.NewSize(400, 240) }
 
 // test asks the provider and shows the verdict.
 func (d *connectionDetail) test(id string) {

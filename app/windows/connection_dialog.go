@@ -61,7 +61,7 @@ func (u *ui) editDialog(c control.Connection) {
 	d := &connectionDialog{u: u, stored: &c}
 	d.build()
 	d.title.set(view.Tf("Edit %s", c.Name))
-	d.put(newConnectionForm(p, view.EditDraft(c), true, c.HasSecret))
+	d.put(newConnectionForm(u, p, view.EditDraft(c), &c))
 	u.win.Canvas().Focus(d.form.name)
 }
 
@@ -113,7 +113,7 @@ func (d *connectionDialog) pick(p control.Provider) {
 		d.preset(&draft)
 		d.preset = nil
 	}
-	d.put(newConnectionForm(p, draft, false, false))
+	d.put(newConnectionForm(d.u, p, draft, nil))
 	if !d.picker.stepping {
 		d.u.win.Canvas().Focus(d.form.name)
 	}

@@ -50,12 +50,12 @@ type connectionForm struct {
 	provider control.Provider
 	draft    view.Draft
 	stored   bool // a key is stored already
-	edit     bool
 
 	name, key, base, model, models *field
 	credential                     *choice
 	dialects                       []*keyToggle // beside provider.Dialects
-	cooling, lane, reset           *keyToggle
+	cooling                        *keyToggle
+	sub                            *claudeBox // nil where there is no such section
 	lines                          map[string]*formLine
 	passNote                       *text
 	advanced                       *fyne.Container
@@ -63,8 +63,14 @@ type connectionForm struct {
 	box                            *fyne.Container
 }
 
-func newConnectionForm(p control.Provider, d view.Draft, edit, stored bool) *connectionForm {
-	f := &connectionForm{provider: p, draft: d, edit: edit, stored: stored, lines: map[string]*formLine{}}
+// newConnectionForm makes the form of a stored connection, or of a new one
+// where c is nil.
+func newConnectionForm(u *ui, p control.Provider, d view.Draft, c *control.Connection) *connectionForm {
+	f := &connectionForm{provider: p, draft: d, stored: c != nil && c.HasSecret, lines: map[string]*formLine{}}
+	if p.Claude {
+		f.sub = newClaudeBox(u, true)
+		f.sub.show(c, true)
+	}
 	f.makeFields()
 	f.makeBox()
 	f.applyCredential()
@@ -101,8 +107,8 @@ func (f *connectionForm) makeFields() {
 		t.on = slices.Contains(d.Dialects, x)
 		f.dialects = append(f.dialects, t)
 	}
-	f.cooling, f.lane, f.reset = newToggle(nil), newToggle(nil), newToggle(nil)
-	f.cooling.on, f.lane.on, f.reset.on = d.DisableCooling, d.LowPriority, d.AutoReset
+	f.cooling = newToggle(nil)
+	f.cooling.on = d.DisableCooling
 }
 
 func entry(placeholder, value string) *field {
@@ -173,9 +179,8 @@ func (f *connectionForm) dialectLine() fyne.CanvasObject {
 }
 
 func (f *connectionForm) claude() fyne.CanvasObject {
-	return container.New(stack{10}, newText(view.T("Claude subscription"), view.RoleText).bold(),
-		switchLine(f.lane, view.T("Low-priority lane"), view.T("At the usage limit, wait for a slow slot instead of stopping.")),
-		switchLine(f.reset, view.T("Automatic limit reset"), view.T("Use the account's own limit reset when one is offered, at most once.")))
+	f.sub.lane.toggle.on, f.sub.reset.toggle.on = f.draft.LowPriority, f.draft.AutoReset
+	return container.New(stack{10}, newText(view.T("Claude subscription"), view.RoleText).bold(), f.sub.box)
 }
 
 func (f *connectionForm) unfold(on bool) {
@@ -197,7 +202,10 @@ func (f *connectionForm) applyCredential() {
 func (f *connectionForm) read() view.Draft {
 	d := f.draft
 	d.Name, d.Key, d.BaseURL, d.DefaultModel, d.Models = f.name.Text, f.key.Text, f.base.Text, f.model.Text, f.models.Text
-	d.DisableCooling, d.LowPriority, d.AutoReset = f.cooling.on, f.lane.on, f.reset.on
+	d.DisableCooling = f.cooling.on
+	if f.sub != nil {
+		d.LowPriority, d.AutoReset = f.sub.lane.toggle.on, f.sub.reset.toggle.on
+	}
 	d.Dialects = nil
 	for i, x := range f.provider.Dialects {
 		if f.dialects[i].on {

@@ -28,7 +28,7 @@ type connections struct {
 	list    *pickList
 	detail  *connectionDetail
 	blank   fyne.CanvasObject
-	table   fyne.CanvasObject
+	table   *fyne.Container
 	root    fyne.CanvasObject
 }
 
@@ -59,10 +59,12 @@ func (p *connections) build() fyne.CanvasObject {
 	p.cols = columns{gap: 12, edge: 10, list: []column{
 		{key: string(view.ByOrder), title: "#", width: 20, right: true, sort: true},
 		{width: 30},
-		{key: string(view.ByName), title: view.T("Connection"), width: 150, flex: 3, sort: true},
-		{key: string(view.ByState), title: view.T("State"), width: 196, flex: 1, sort: true},
-		{title: view.T("Answered"), width: 60, right: true, priority: 2},
-		{key: string(view.ByUsed), title: view.T("Last used"), width: 78, right: true, priority: 1, sort: true},
+		{key: string(view.ByName), title: view.T("Connection"), width: 144, flex: 3, sort: true},
+		{key: string(view.ByState), title: view.T("State"), width: 164, flex: 2, sort: true},
+		{key: string(view.ByQuota), title: view.T("Quota used"), width: 112, priority: 2, sort: true},
+		{title: view.T("Answered"), width: 60, right: true, priority: 3},
+		{title: view.T("First words"), width: 70, right: true, priority: 4},
+		{key: string(view.ByUsed), title: view.T("Last used"), width: 74, right: true, priority: 1, sort: true},
 		{width: 86},
 	}}
 	p.headRow = newTableHead(&p.cols, p.sort)
@@ -73,7 +75,7 @@ func (p *connections) build() fyne.CanvasObject {
 		view.T("A connection is one account or key at one provider. With two of them, a failing one gives way to the other."),
 		newPrimary(view.T("Add connection"), func() { p.u.addDialog("", nil) }).withIcon("add"))
 	table := newPanel(colorCard, true, radius, container.New(inset{4, 4, 4, 4}, bordered(p.headRow, nil, nil, nil, p.list)))
-	p.table = bordered(nil, container.New(inset{12, 0, 0, 0}, p.detail.box), nil, nil, table)
+	p.table = container.New(docked{p.detail.room}, table, p.detail.box)
 	p.root = container.New(inset{0, gapEdge, gapEdge, gapEdge}, container.NewStack(p.table, p.blank))
 	return p.root
 }
@@ -83,7 +85,8 @@ func (p *connections) newLine() fyne.CanvasObject {
 	more := newRowIcon("more", view.T("More"))
 	return newRow(&p.cols, 44,
 		newText("", view.RoleMuted).right(), newRowToggle(), newPair(newText("", view.RoleText).bold().clipped(), 0), newPair(newBadge(), 20),
-		newText("", view.RoleMuted).right(), newText("", view.RoleMuted).right().clipped(), container.New(line{gap: 2}, up, down, more))
+		optional(newPair(newMeter(), 0)), newText("", view.RoleMuted).right(), newText("", view.RoleMuted).right(), newText("", view.RoleMuted).right().clipped(),
+		container.New(line{gap: 2}, up, down, more))
 }
 
 func (p *connections) fill(i widget.ListItemID, o fyne.CanvasObject) {
@@ -102,10 +105,9 @@ func (p *connections) fill(i widget.ListItemID, o fyne.CanvasObject) {
 	name.setBelow(v.Provider + " · " + v.Dialects)
 	state.top.(*badge).show(v.Badge)
 	state.setBelow(v.LastError)
-	r.cells[4].(*text).set(v.Served)
-	r.cells[5].(*text).set(v.LastUsed)
-	r.tips[2], r.tips[3], r.tips[5] = v.Provider+" · "+v.Dialects, v.StateTip(), v.UsedTip
-	buttons := r.cells[6].(*fyne.Container).Objects
+	fillUse(r, v)
+	r.tips[2], r.tips[3] = v.Provider+" · "+v.Dialects, v.StateTip()
+	buttons := r.cells[8].(*fyne.Container).Objects
 	up, down, more := buttons[0].(*iconButton), buttons[1].(*iconButton), buttons[2].(*iconButton)
 	up.onTap, down.onTap = func() { p.move(v.ID, -1) }, func() { p.move(v.ID, 1) }
 	up.enable(p.by == view.ByOrder && !p.reverse && !v.First)
@@ -115,6 +117,20 @@ func (p *connections) fill(i widget.ListItemID, o fyne.CanvasObject) {
 		p.menu(v.ID, at.AddXY(more.Size().Width, more.Size().Height))
 	}
 	r.onMenu = func(at fyne.Position) { p.menu(v.ID, at) }
+}
+
+// fillUse shows what the connection did and what is left of its quota.
+func fillUse(r *row, v view.ConnectionRow) {
+	quota := inside[*pair](r.cells[4])
+	show(quota, v.HasQuota)
+	if v.HasQuota {
+		quota.top.(*meter).show(v.Quota.Figure, v.Quota.Share, 0, v.Quota.Role)
+		quota.setBelow(v.QuotaLine())
+	}
+	r.cells[5].(*text).set(v.Rate)
+	r.cells[6].(*text).set(v.FirstWords)
+	r.cells[7].(*text).set(v.LastUsed)
+	r.tips[4], r.tips[5], r.tips[6], r.tips[7] = v.Quota.Tip, v.RateTip, v.FirstTip, v.UsedTip
 }
 
 func (p *connections) fillSwitch(t *toggle, v view.ConnectionRow) {
@@ -129,6 +145,7 @@ func (p *connections) fillSwitch(t *toggle, v view.ConnectionRow) {
 func (p *connections) apply() {
 	u := p.u
 	p.rows = view.ConnectionRows(u.snap, p.by, p.reverse, u.now())
+	view.FirstWords(p.rows, u.activity)
 	empty := u.known && len(p.rows) == 0
 	if p.connection() == nil && !empty && u.known {
 		p.chosen = p.rows[0].ID
@@ -143,6 +160,7 @@ func (p *connections) apply() {
 	p.list.Refresh()
 	p.list.mark()
 	p.detail.apply(p.connection())
+	p.arrange()
 }
 
 // at is the place of the chosen connection in the table.
@@ -167,6 +185,12 @@ func (p *connections) choose(id string) {
 	p.chosen = id
 	p.list.mark()
 	p.detail.apply(p.connection())
+	p.arrange()
+}
+
+// arrange gives the pane below the table the room it needs now.
+func (p *connections) arrange() {
+	p.table.Layout.Layout(p.table.Objects, p.table.Size())
 }
 
 func (p *connections) sort(key string) {

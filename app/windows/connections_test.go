@@ -210,7 +210,7 @@ func TestRowToggleCallsTheFacadeAndGoesBackWhenRefused(t *testing.T) {
 
 func TestRowsMoveInRoutingOrderOnly(t *testing.T) {
 	b := newBench(t, "busy", pageConnections)
-	buttons := func(id string) []fyne.CanvasObject { return b.line(id).cells[6].(*fyne.Container).Objects }
+	buttons := func(id string) []fyne.CanvasObject { return b.line(id).cells[8].(*fyne.Container).Objects }
 	test.Tap(buttons("c2")[0].(*iconButton))
 	if !b.fake.did("order [c2 c1 c3 c4 c5 c6 c7]") {
 		t.Error(b.fake.calls)

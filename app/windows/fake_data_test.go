@@ -47,6 +47,7 @@ func newFake(state string, now time.Time) *fake {
 		return f
 	}
 	f.snap.Connections, f.snap.Breakers = busyConnections(now), busyBreakers(now)
+	busyClaude(&f.snap.Connections[0], now)
 	f.rows = busyRows(now)
 	f.comboState()
 	f.policy.env = object(`{"providerBreaker":{"apikey":{"resetTimeoutMs":45000}}}`)

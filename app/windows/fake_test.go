@@ -133,6 +133,12 @@ func (f *fake) EditConnection(_ context.Context, id string, patch control.Connec
 		if patch.Name != nil {
 			c.Name = *patch.Name
 		}
+		if patch.LowPriorityMode != nil {
+			c.LowPriorityMode = *patch.LowPriorityMode
+		}
+		if patch.AutoLimitReset != nil {
+			c.AutoLimitReset = *patch.AutoLimitReset
+		}
 		if patch.Active != nil {
 			f.note("active %s %v", id, *patch.Active)
 			c.Active, c.State = *patch.Active, control.StateServing

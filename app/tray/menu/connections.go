@@ -33,7 +33,7 @@ func (b builder) connection(c control.Connection) Item {
 	key := "connection/" + c.ID
 	children := []Item{b.toggle(c, i18n.T("Use this connection"))}
 	if c.Claude {
-		children = append(children, claude(c, "")...)
+		children = append(children, b.claude(c, "")...)
 	}
 	children = append(children,
 		separator(key+"/actions"),
@@ -62,21 +62,56 @@ func (b builder) toggle(c control.Connection, text string) Item {
 	}
 }
 
-// claude returns the two switches of a Claude subscription.
-func claude(c control.Connection, prefix string) []Item {
+// claude returns the two switches of a Claude subscription, each with how it
+// stands.
+func (b builder) claude(c control.Connection, prefix string) []Item {
 	key := "connection/" + c.ID
 	return []Item{
 		{
-			Key: key + "/lane", Label: prefix + i18n.T("Low-priority lane"),
+			Key: key + "/lane", Label: prefix + stands(i18n.T("Low-priority lane"), b.lane(c)),
 			Checkable: true, Checked: c.LowPriorityMode,
 			Action: Action{Kind: SetLowPriority, Connection: c.ID, On: !c.LowPriorityMode},
 		},
 		{
-			Key: key + "/reset", Label: prefix + i18n.T("Automatic limit reset"),
+			Key: key + "/reset", Label: prefix + stands(i18n.T("Automatic limit reset"), b.reset(c)),
 			Checkable: true, Checked: c.AutoLimitReset,
 			Action: Action{Kind: SetAutoReset, Connection: c.ID, On: !c.AutoLimitReset},
 		},
 	}
+}
+
+func stands(name, how string) string {
+	if how == "" {
+		return name
+	}
+	return name + " — " + how
+}
+
+// lane says how the lane stands, nothing while it has nothing to say.
+func (b builder) lane(c control.Connection) string {
+	l := c.Lane
+	if l == nil || l.Until == nil || !l.Until.After(b.now) {
+		return ""
+	}
+	until := i18n.Until(b.now, *l.Until, b.loc)
+	switch l.State {
+	case "active":
+		return i18n.T("in use %s", until)
+	case "budget_spent":
+		return i18n.T("used up %s", until)
+	case "cooling_off":
+		return i18n.T("rests %s", until)
+	}
+	return ""
+}
+
+// reset says when the next limit reset may be asked for.
+func (b builder) reset(c control.Connection) string {
+	r := c.LimitReset
+	if r == nil || r.Next == nil || !r.Next.After(b.now) {
+		return ""
+	}
+	return i18n.T("next from %s", i18n.Clock(b.now, *r.Next, b.loc))
 }
 
 // group of connections of one provider, in routing order.
@@ -138,7 +173,7 @@ func (b builder) group(g group) Item {
 		item.Children = append(item.Children, b.toggle(c, b.line(c)))
 		if c.Claude {
 			item.Children = append(item.Children,
-				claude(c, "      "+i18n.Ellipsis(i18n.Line(c.Name), nameWidth)+": ")...)
+				b.claude(c, "      "+i18n.Ellipsis(i18n.Line(c.Name), nameWidth)+": ")...)
 		}
 	}
 	item.Children = append(item.Children, separator(g.key+"/actions"),

@@ -156,6 +156,12 @@ func Next(s control.Snapshot, now time.Time) (time.Time, bool) {
 	}
 	for _, c := range s.Connections {
 		consider(c.Until)
+		if c.Lane != nil {
+			consider(c.Lane.Until)
+		}
+		if c.LimitReset != nil {
+			consider(c.LimitReset.Next)
+		}
 	}
 	for _, b := range hidden(s) {
 		consider(b.Until)

@@ -94,6 +94,8 @@ func action(a Action) string {
 func everyState() control.Snapshot {
 	claude := conn("claude", "Claude", "home", control.StateServing, nil)
 	claude.Claude, claude.LowPriorityMode = true, true
+	claude.Lane = &control.ClaudeLane{State: "active", Until: at(80 * time.Minute)}
+	claude.LimitReset = &control.ClaudeReset{Outcome: "cooldown", Next: at(26 * time.Hour)}
 	s := snapshot(
 		conn("work", "Anthropic", "work", control.StateCooling, at(3*time.Minute+20*time.Second)),
 		claude,
@@ -264,6 +266,24 @@ func TestNextIsWhenTheMenuChanges(t *testing.T) {
 			t.Fatal("the menu did not change")
 		}
 	})
+}
+
+func TestClaudeLinesTellTheLaneAndTheReset(t *testing.T) {
+	b := builder{now: now, loc: zone}
+	for state, want := range map[string]string{"active": "in use until 16:20", "budget_spent": "used up until 16:20", "cooling_off": "rests until 16:20", "idle": ""} {
+		c := control.Connection{Lane: &control.ClaudeLane{State: state, Until: at(80 * time.Minute)}}
+		if got := b.lane(c); got != want {
+			t.Errorf("%s: %q", state, got)
+		}
+	}
+	past := control.Connection{Lane: &control.ClaudeLane{State: "active", Until: at(-time.Second)}, LimitReset: &control.ClaudeReset{Next: at(-time.Second)}}
+	if b.lane(past) != "" || b.reset(past) != "" {
+		t.Error("what is over is still told")
+	}
+	coming := snapshot(control.Connection{State: control.StateServing, LimitReset: &control.ClaudeReset{Next: at(10 * time.Minute)}})
+	if _, ok := Next(coming, now); !ok {
+		t.Error("the line is not redrawn when the reset may be asked for")
+	}
 }
 
 func TestTooltip(t *testing.T) {

@@ -22,10 +22,16 @@ type ConnectionRow struct {
 	LastUsed  string
 	UsedTip   string // exact time of the last use
 	ErrorTip  string // exact time of the last error
-	Served    string
-	First     bool // in routing order
-	Last      bool
-	Cooling   bool // a cooldown can be cleared
+	Rate      string // answered of all attempts since start, in percent
+	RateTip   string
+	// FirstWords is how long the first words of its last answers took in the
+	// middle.
+	FirstWords, FirstTip string
+	Quota                Quota // the fullest window
+	HasQuota             bool
+	First                bool // in routing order
+	Last                 bool
+	Cooling              bool // a cooldown can be cleared
 }
 
 // StateTip returns the exact times behind state and last error.
@@ -41,6 +47,14 @@ func (r ConnectionRow) StateTip() string {
 	return ""
 }
 
+// QuotaLine names the fullest window and when it begins anew.
+func (r ConnectionRow) QuotaLine() string {
+	if r.Quota.Clock == "" {
+		return r.Quota.Name
+	}
+	return r.Quota.Name + " · " + r.Quota.Clock
+}
+
 // Column names a column of the connections table that can be sorted by.
 type Column string
 
@@ -51,6 +65,7 @@ const (
 	ByState    Column = "state"
 	ByProvider Column = "provider"
 	ByUsed     Column = "used"
+	ByQuota    Column = "quota"
 )
 
 // ConnectionRows returns the rows of the table, sorted.
@@ -83,10 +98,29 @@ func compare(a, b control.Connection, by Column) int {
 		return cmp.Compare(rank(a.State), rank(b.State))
 	case ByProvider:
 		return strings.Compare(strings.ToLower(a.ProviderName), strings.ToLower(b.ProviderName))
+	case ByQuota:
+		return cmp.Compare(quotaUsed(b), quotaUsed(a))
 	case ByUsed:
 		return used(b).Compare(used(a))
 	}
 	return 0
+}
+
+// quotaUsed is the share used of the fullest window, below nothing where none is
+// known.
+func quotaUsed(c control.Connection) float64 {
+	most := -1.0
+	if u := c.Usage; u != nil {
+		for _, w := range u.Models {
+			most = max(most, w.Used)
+		}
+		for _, w := range []*control.ClaudeWindow{u.FiveHour, u.Weekly} {
+			if w != nil {
+				most = max(most, w.Used)
+			}
+		}
+	}
+	return most
 }
 
 func used(c control.Connection) time.Time {
@@ -110,7 +144,7 @@ func connectionRow(c control.Connection, now time.Time) ConnectionRow {
 	row := ConnectionRow{
 		ID: c.ID, Name: c.Name, Active: c.Active, Badge: ConnectionBadge(c, now),
 		Provider: c.ProviderName, Dialects: dialects(c.Dialects), Priority: strconv.Itoa(c.Priority),
-		LastError: lastError(c), LastUsed: T("never"), Served: strconv.FormatInt(c.Served, 10),
+		LastError: lastError(c), LastUsed: T("never"),
 		Cooling: c.State == control.StateCooling || c.State == control.StateModelLocked,
 	}
 	if c.State == control.StateServing || c.State == control.StateOff {
@@ -119,10 +153,34 @@ func connectionRow(c control.Connection, now time.Time) ConnectionRow {
 	if c.LastErrorAt != nil {
 		row.ErrorTip = Exact(*c.LastErrorAt)
 	}
+	row.Quota, row.HasQuota = Fullest(Quotas(c.Usage, now))
+	if all := c.Served + c.Failed; all > 0 {
+		row.Rate, row.RateTip = Percent(float64(c.Served)/float64(all)), Tf("%d answered, %d failed, %d in flight", c.Served, c.Failed, c.InFlight)
+	}
 	if c.LastUsedAt != nil {
 		row.LastUsed, row.UsedTip = Ago(*c.LastUsedAt, now), Exact(*c.LastUsedAt)
 	}
 	return row
+}
+
+// FirstWords fills in how long the first words took: the middle of the last
+// answers that are known, at most 20 for each connection.
+func FirstWords(rows []ConnectionRow, list []control.Activity) {
+	const most = 20
+	took := map[string][]int64{}
+	for i := range list {
+		a := &list[i]
+		if a.Result == "answered" && a.FirstOutputMs >= 0 && len(took[a.ConnectionID]) < most {
+			took[a.ConnectionID] = append(took[a.ConnectionID], a.FirstOutputMs)
+		}
+	}
+	for i := range rows {
+		if ms := took[rows[i].ID]; len(ms) > 0 {
+			slices.Sort(ms)
+			rows[i].FirstWords = Span(ms[len(ms)/2])
+			rows[i].FirstTip = Tf("time to the first words, in the middle of the last %d answers", len(ms))
+		}
+	}
 }
 
 func dialects(list []string) string {

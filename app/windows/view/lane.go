@@ -16,12 +16,12 @@ func laneStep(l *Line, s control.Step, now time.Time) {
 	case "lane_entered":
 		l.Title, l.Sub = Tf("%s let it into the low-priority lane", name), sentence(stepUntil(s, now), "")
 	case "lane_ended":
-		l.Title, l.Sub = Tf("The low-priority lane of %s ended", name), sentence(Reason(detail), "")
+		l.Title, l.Sub = Tf("The low-priority lane of %s ended", name), sentence(LaneEnd(detail), "")
 	case "slot-busy", "capacity-busy":
 		l.Title = Tf("It waited %s for a slot of %s", Span(s.DurationMs), name)
 	case "limit_reset":
 		l.Title = Tf("The limit of %s could not be reset", name)
-		l.Sub = sentence(Reason(detail), "")
+		l.Sub = sentence(ResetOutcome(detail), "")
 		switch detail {
 		case "reset", "not_limited", "recent_reset":
 			l.Title, l.Sub = Tf("The limit of %s was reset", name), ""
