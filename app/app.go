@@ -42,7 +42,7 @@ func Run(ctx context.Context, o Options) error {
 	stdlog.SetOutput(slog.NewLogLogger(o.Log.Handler(), slog.LevelDebug).Writer())
 	ctx, stop := context.WithCancel(ctx)
 	d := &desk{facade: o.Facade, log: o.Log, updates: make(chan control.Snapshot, 1)}
-	d.center = notify.NewCenter(notify.New(name, id, func() { d.open(ctx, "") }), d.wanted(ctx), time.Local, o.Log)
+	d.center = notify.NewCenter(notify.New(name, id, func(page string) { d.open(ctx, page) }), d.wanted(ctx), time.Local, o.Log)
 	d.window = newWindow(o, d.center.Say)
 	d.window.trayless = tray.Missing
 	d.speak(ctx)
@@ -139,11 +139,11 @@ func offer(ch chan control.Snapshot, s control.Snapshot) {
 	ch <- s
 }
 
-// wanted returns the question whether the user wants notifications.
-func (d *desk) wanted(ctx context.Context) func() bool {
-	return func() bool {
+// wanted returns the question which notifications the user wants.
+func (d *desk) wanted(ctx context.Context) func() (control.NotificationSettings, bool) {
+	return func() (control.NotificationSettings, bool) {
 		s, err := d.facade.Settings(ctx)
-		return err == nil && s.Notifications
+		return s.Notify, err == nil && s.Notifications
 	}
 }
 

@@ -22,7 +22,7 @@ func Fail(why Reason) error {
 	if err := i18n.Use(i18n.Preferred()); err != nil {
 		return err
 	}
-	sender := notify.New(name, id, func() {})
+	sender := notify.New(name, id, func(string) {})
 	defer func() { _ = sender.Close() }() // the message is out, or the error is told
 	return sender.Send(notStarted(why))
 }

@@ -38,7 +38,7 @@ func (w *comboWalk) giveUp() {
 	x := w.x
 	if x.r.Context().Err() == nil && x.side == nil {
 		wait, _ := w.soonest()
-		x.s.svc.Warn(control.Alert{Kind: control.AlertNothingLeft, Dialect: string(x.rt.dialect), Until: untilStep(wait)})
+		x.s.svc.Warn(control.Alert{Kind: control.AlertNothingLeft, Dialect: string(x.rt.dialect), Combo: w.combo.Name, Until: untilStep(wait)})
 	}
 	x.act.FailedOver = false
 	if f := w.verbatim(); f != nil {

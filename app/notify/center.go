@@ -11,20 +11,20 @@ import (
 // Center is the desk where alerts come in: it applies the policy and sends
 // what is due. Its methods never wait.
 type Center struct {
-	sender  Sender
-	policy  *Policy
-	enabled func() bool
-	log     *slog.Logger
-	in      chan any // control.Alert, Message or recovered
+	sender Sender
+	policy *Policy
+	wanted func() (control.NotificationSettings, bool)
+	log    *slog.Logger
+	in     chan any // control.Alert, Message or recovered
 }
 
 type recovered struct{}
 
-// NewCenter returns a center; Run makes it work. enabled is asked, when a
-// message is due, whether the user wants notifications of alerts; loc is the
-// zone in which times are told.
-func NewCenter(sender Sender, enabled func() bool, loc *time.Location, log *slog.Logger) *Center {
-	return &Center{sender: sender, policy: NewPolicy(loc), enabled: enabled, log: log, in: make(chan any, 128)}
+// NewCenter returns a center; Run makes it work. wanted is asked, when a
+// message is due, which alerts the user wants to hear of, and whether any; loc
+// is the zone in which times are told.
+func NewCenter(sender Sender, wanted func() (control.NotificationSettings, bool), loc *time.Location, log *slog.Logger) *Center {
+	return &Center{sender: sender, policy: NewPolicy(loc), wanted: wanted, log: log, in: make(chan any, 128)}
 }
 
 // Alert takes an alert in.
@@ -76,11 +76,12 @@ func (c *Center) Run(ctx context.Context) {
 }
 
 func (c *Center) flush() {
-	if !c.enabled() {
+	want, on := c.wanted()
+	if !on {
 		c.policy.Drop()
 		return
 	}
-	for _, m := range c.policy.Flush(time.Now()) {
+	for _, m := range c.policy.Flush(time.Now(), want) {
 		c.send(m)
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"breakwater/proxy/control"
 )
 
 // mailbox is a sender that keeps what it is given.
@@ -31,7 +33,7 @@ func center(t *testing.T, on bool, do func(*Center, *mailbox)) *mailbox {
 	t.Helper()
 	box := &mailbox{}
 	synctest.Test(t, func(t *testing.T) {
-		c := NewCenter(box, func() bool { return on }, zone, slog.New(slog.DiscardHandler))
+		c := NewCenter(box, func() (control.NotificationSettings, bool) { return everything, on }, zone, slog.New(slog.DiscardHandler))
 		done := make(chan struct{})
 		go func() {
 			defer close(done)

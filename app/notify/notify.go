@@ -9,6 +9,11 @@ type Message struct {
 	Key   string
 	Title string
 	Body  string
+	// Page is the window's page that a click opens; empty opens the window as
+	// it was last.
+	Page string
+	// Action is the word on the button that opens the page; empty: none.
+	Action string
 }
 
 // Sender shows messages on the desktop.

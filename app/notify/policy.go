@@ -14,7 +14,7 @@ const (
 	// quiet is the least time between two notifications about one provider.
 	quiet = time.Minute
 	// again is how long "nothing left to serve" is not repeated for a dialect
-	// while nothing has come back in between.
+	// or a combo while nothing has come back in between.
 	again = 15 * time.Minute
 	// many is from how many providers on one message tells them together.
 	many = 3
@@ -25,61 +25,124 @@ const nothing = ""
 
 // Policy turns alerts into messages: it groups what comes together, sends at
 // most one message per provider and minute, then one summary of what was held
-// back, and does not repeat that nothing is left. It keeps no clock of its
-// own; the caller asks Due when to call Flush. It is not safe for concurrent
-// use.
+// back, does not repeat what is known, and is silent in quiet hours. It keeps
+// no clock of its own; the caller asks Due when to call Flush. It is not safe
+// for concurrent use.
 type Policy struct {
 	loc     *time.Location
-	pending map[string][]control.Alert
-	first   map[string]time.Time // when the first pending alert of a group came
+	pending map[string]*bundle
 	sent    map[string]time.Time // when a group was last told
-	empty   map[string]time.Time // when "nothing left" was last told, by dialect
+	empty   map[string]time.Time // when "nothing left" was last told, by what it is about
+	known   map[string]time.Time // until when a thing is not told again
+	hold    time.Time            // the end of the quiet hours that the last Flush met
+}
+
+// bundle is what waits to be told of one group: the last news of each thing.
+type bundle struct {
+	first   time.Time // when the first of it came
+	alerts  []control.Alert
+	changes int  // how often the breaker changed
+	held    bool // it waited for the end of quiet hours
 }
 
 // NewPolicy returns a policy that tells clock times in the zone loc.
 func NewPolicy(loc *time.Location) *Policy {
 	return &Policy{
 		loc:     loc,
-		pending: map[string][]control.Alert{},
-		first:   map[string]time.Time{},
+		pending: map[string]*bundle{},
 		sent:    map[string]time.Time{},
 		empty:   map[string]time.Time{},
+		known:   map[string]time.Time{},
 	}
+}
+
+// about names the thing that an alert is news of; empty for a kind that is
+// never told.
+func about(a control.Alert) string {
+	switch a.Kind {
+	case control.AlertBreakerOpen, control.AlertBreakerClosed:
+		return "breaker"
+	case control.AlertTerminal:
+		return "connection/" + a.ConnectionID
+	case control.AlertNothingLeft:
+		return "empty/" + a.Dialect + "/" + a.Combo
+	case control.AlertLaneEntered, control.AlertLaneEnded:
+		return "lane/" + a.ConnectionID
+	case control.AlertResetClaimed, control.AlertResetUnavailable:
+		return "reset/" + a.ConnectionID
+	case control.AlertQuotaLow:
+		return "quota/" + a.ConnectionID + "/" + a.Window
+	}
+	return ""
 }
 
 // Add takes an alert in. Nothing is sent before the next Flush.
 func (p *Policy) Add(now time.Time, a control.Alert) {
-	group := a.Provider
-	switch a.Kind {
-	case control.AlertNothingLeft:
-		group = nothing
-		if last, ok := p.empty[a.Dialect]; ok && now.Sub(last) < again {
-			return
-		}
-		for _, b := range p.pending[nothing] {
-			if b.Dialect == a.Dialect {
-				return
-			}
-		}
-	case control.AlertBreakerOpen, control.AlertBreakerClosed, control.AlertTerminal:
-	default:
+	subject := about(a)
+	if subject == "" || p.stale(now, a, subject) {
 		return
 	}
-	if len(p.pending[group]) == 0 {
-		p.first[group] = now
+	group := a.Provider
+	if a.Kind == control.AlertNothingLeft {
+		group = nothing
 	}
-	p.pending[group] = append(p.pending[group], a)
+	b := p.pending[group]
+	if b == nil {
+		b = &bundle{first: now}
+		p.pending[group] = b
+	}
+	b.add(a, subject)
+	p.hold = time.Time{} // whether it is still quiet is asked anew
+}
+
+// add keeps the last news of each thing, in the order in which things came up.
+func (b *bundle) add(a control.Alert, subject string) {
+	if subject == "breaker" {
+		b.changes++
+	}
+	for i := range b.alerts {
+		if about(b.alerts[i]) == subject {
+			b.alerts[i] = a
+			return
+		}
+	}
+	b.alerts = append(b.alerts, a)
+}
+
+// stale reports whether an alert is no news.
+func (p *Policy) stale(now time.Time, a control.Alert, subject string) bool {
+	switch a.Kind {
+	case control.AlertNothingLeft:
+		if last, ok := p.empty[subject]; ok && now.Sub(last) < again {
+			return true
+		}
+		if b := p.pending[nothing]; b != nil {
+			for _, old := range b.alerts {
+				if about(old) == subject {
+					return true
+				}
+			}
+		}
+	case control.AlertLaneEnded:
+		return a.Reason == "operator" // the user did it
+	case control.AlertQuotaLow, control.AlertResetUnavailable:
+		return p.known[subject+a.Reason].After(now)
+	case control.AlertBreakerOpen, control.AlertBreakerClosed, control.AlertTerminal, control.AlertLaneEntered, control.AlertResetClaimed:
+	}
+	return false
 }
 
 // Recovered tells the policy that something serves again, so that the next
 // time nothing is left is news.
-func (p *Policy) Recovered() { clear(p.empty) }
+func (p *Policy) Recovered() {
+	clear(p.empty)
+	if b := p.pending[nothing]; b != nil && b.held {
+		delete(p.pending, nothing)
+	}
+}
 
 // Drop forgets what waits, for when the user switched notifications off.
-func (p *Policy) Drop() {
-	clear(p.pending)
-	clear(p.first)
-}
+func (p *Policy) Drop() { clear(p.pending) }
 
 // Due returns when Flush will have something to send, and false when nothing
 // waits.
@@ -95,9 +158,12 @@ func (p *Policy) Due() (time.Time, bool) {
 
 // ready returns when a group that has pending alerts may be told.
 func (p *Policy) ready(group string) time.Time {
-	t := p.first[group].Add(settle)
+	t := p.pending[group].first.Add(settle)
 	if q := p.quietUntil(group); q.After(t) {
-		return q
+		t = q
+	}
+	if p.hold.After(t) {
+		t = p.hold
 	}
 	return t
 }
@@ -112,9 +178,16 @@ func (p *Policy) quietUntil(group string) time.Time {
 }
 
 // Flush returns the messages that are due at now, "nothing left" first. What
-// is due takes along what came in meanwhile: one message says it all.
-func (p *Policy) Flush(now time.Time) []Message {
+// is due takes along what came in meanwhile: one message says it all. In quiet
+// hours it returns nothing and keeps the last news of each thing.
+func (p *Policy) Flush(now time.Time, want control.NotificationSettings) []Message {
 	if due, ok := p.Due(); !ok || due.After(now) {
+		return nil
+	}
+	if p.hold = QuietEnd(now.In(p.loc), want); p.hold.After(now) {
+		for _, b := range p.pending {
+			b.held = true
+		}
 		return nil
 	}
 	var groups []string
@@ -125,22 +198,82 @@ func (p *Policy) Flush(now time.Time) []Message {
 	}
 	sort.Strings(groups) // "nothing left" has the empty name and comes first
 	var out []Message
+	held := false
 	for _, g := range groups {
-		alerts := p.pending[g]
+		b := p.pending[g]
 		delete(p.pending, g)
-		delete(p.first, g)
-		p.sent[g] = now
-		if g == nothing {
-			for _, a := range alerts {
-				p.empty[a.Dialect] = now
-			}
+		b.keep(now, want)
+		if len(b.alerts) == 0 {
+			continue
 		}
-		if m, ok := compose(g, alerts, now, p.loc); ok {
-			out = append(out, m)
-		}
+		p.told(now, g, b)
+		held = held || b.held
+		out = append(out, compose(g, b, now, p.loc))
 	}
 	p.forget(now)
-	return together(out)
+	return together(out, held)
+}
+
+// told notes what the user now knows.
+func (p *Policy) told(now time.Time, group string, b *bundle) {
+	p.sent[group] = now
+	for _, a := range b.alerts {
+		switch a.Kind {
+		case control.AlertNothingLeft:
+			p.empty[about(a)] = now
+		case control.AlertQuotaLow, control.AlertResetUnavailable:
+			until := now.Add(time.Hour)
+			if a.Until != nil && a.Until.After(until) {
+				until = *a.Until
+			}
+			p.known[about(a)+a.Reason] = until
+		case control.AlertBreakerOpen, control.AlertBreakerClosed, control.AlertTerminal,
+			control.AlertLaneEntered, control.AlertLaneEnded, control.AlertResetClaimed:
+		}
+	}
+}
+
+// keep drops what the user does not want to hear of, and what passed by itself
+// in quiet hours.
+func (b *bundle) keep(now time.Time, want control.NotificationSettings) {
+	kept := b.alerts[:0]
+	for _, a := range b.alerts {
+		if wanted(a.Kind, want) && !(b.held && over(now, a)) {
+			kept = append(kept, a)
+		}
+	}
+	b.alerts = kept
+}
+
+// wanted reports whether alerts of a kind are shown.
+func wanted(k control.AlertKind, want control.NotificationSettings) bool {
+	switch k {
+	case control.AlertBreakerOpen, control.AlertBreakerClosed:
+		return want.Breakers
+	case control.AlertTerminal:
+		return want.Terminal
+	case control.AlertNothingLeft:
+		return want.NothingLeft
+	case control.AlertLaneEntered, control.AlertLaneEnded:
+		return want.Lane
+	case control.AlertResetClaimed, control.AlertResetUnavailable:
+		return want.LimitReset
+	case control.AlertQuotaLow:
+		return want.Quota
+	}
+	return false
+}
+
+// over reports whether an alert is of no use any more.
+func over(now time.Time, a control.Alert) bool {
+	switch a.Kind {
+	case control.AlertBreakerClosed, control.AlertLaneEnded:
+		return true
+	case control.AlertNothingLeft, control.AlertLaneEntered, control.AlertQuotaLow:
+		return a.Until != nil && !a.Until.After(now)
+	case control.AlertBreakerOpen, control.AlertTerminal, control.AlertResetClaimed, control.AlertResetUnavailable:
+	}
+	return false
 }
 
 // forget drops what no rule needs any more.
@@ -153,6 +286,11 @@ func (p *Policy) forget(now time.Time) {
 	for d, t := range p.empty {
 		if now.Sub(t) >= again {
 			delete(p.empty, d)
+		}
+	}
+	for k, until := range p.known {
+		if !until.After(now) {
+			delete(p.known, k)
 		}
 	}
 }

@@ -35,6 +35,27 @@ func empty(dialect string, until time.Duration) control.Alert {
 	return control.Alert{Kind: control.AlertNothingLeft, Dialect: dialect, Until: new(t0.Add(until))}
 }
 
+// everything is what is told before the user chooses.
+var everything = control.DefaultSettings().Notify
+
+func lanes(kind control.AlertKind, reason string, until time.Duration) control.Alert {
+	return control.Alert{
+		Kind: kind, Provider: "a", ProviderName: "A", ConnectionID: "id1", ConnectionName: "work", Reason: reason, Until: new(t0.Add(until)),
+	}
+}
+
+func low(window string, left int, until time.Duration) control.Alert {
+	a := lanes(control.AlertQuotaLow, "", until)
+	a.Window, a.PercentLeft = window, &left
+	return a
+}
+
+func resting(combo string, until time.Duration) control.Alert {
+	a := empty("anthropic", until)
+	a.Combo = combo
+	return a
+}
+
 // step is an alert, or a mark that something serves again, at a time.
 type step struct {
 	at    time.Duration
@@ -43,7 +64,7 @@ type step struct {
 }
 
 // play runs the policy through the steps and notes what is sent and when.
-func play(steps []step) []string {
+func play(steps []step, want control.NotificationSettings) []string {
 	p := NewPolicy(zone)
 	var out []string
 	flush := func(until time.Time) {
@@ -52,7 +73,7 @@ func play(steps []step) []string {
 			if !ok || due.After(until) {
 				return
 			}
-			for _, m := range p.Flush(due) {
+			for _, m := range p.Flush(due, want) {
 				out = append(out, fmt.Sprintf("%v [%s] %s | %s", due.Sub(t0), m.Key, m.Title, strings.ReplaceAll(m.Body, "\n", " / ")))
 			}
 		}
@@ -142,17 +163,154 @@ func TestPolicy(t *testing.T) {
 		}, []string{
 			"1s [nothing-left] Nothing left to serve | No connection can take a request (anthropic, chat). The next one comes back in 59 s.",
 		}},
+		{"a lane and its end", []step{
+			{0, lanes(control.AlertLaneEntered, "", 80*m), false}, {2 * m, lanes(control.AlertLaneEnded, "weekly", 0), false},
+		}, []string{
+			"1s [provider/a] A · work: low-priority lane | Its limit is reached. Requests go on at low priority and may wait for a slot. The limit resets at 16:20.",
+			"2m1s [provider/a] A · work: low-priority lane ended | The weekly limit is reached, too.",
+		}},
+		{"a lane that the user ended", []step{{0, lanes(control.AlertLaneEnded, "operator", 0), false}}, nil},
+		{"a lane that came and went is told by its end", []step{
+			{0, lanes(control.AlertLaneEntered, "", 80*m), false}, {100 * time.Millisecond, lanes(control.AlertLaneEnded, "max_wait", 0), false},
+		}, []string{"1s [provider/a] A · work: low-priority lane ended | No slot came free in time."}},
+		{"a limit reset", []step{{0, lanes(control.AlertResetClaimed, "reset", 20*60*m), false}}, []string{
+			"1s [provider/a] A · work: limit reset used | Requests go on as usual. The next one can be asked for Wed 11:00.",
+		}},
+		{"a reset that was used is told once", []step{
+			{0, lanes(control.AlertResetUnavailable, "already_used", 200*m), false}, {3 * m, lanes(control.AlertResetUnavailable, "already_used", 200*m), false},
+			{199 * m, lanes(control.AlertResetUnavailable, "already_used", 200*m), false}, {210 * m, lanes(control.AlertResetUnavailable, "error", 0), false},
+		}, []string{
+			"1s [provider/a] A · work: no limit reset | It was used already. The next one can be asked for at 18:20.",
+			"3h30m1s [provider/a] A · work: no limit reset | It could not be asked for.",
+		}},
+		{"a quota below the warning is told once until it resets", []step{
+			{0, low("session", 18, 80*m), false}, {10 * m, low("session", 12, 80*m), false}, {10 * m, low("weekly:opus", 5, 20*60*m), false},
+			{90 * m, low("session", 20, 300*m), false},
+		}, []string{
+			"1s [provider/a] A · work: 18 % of the quota left | Its five-hour window is nearly used up. It resets at 16:20.",
+			"10m1s [provider/a] A · work: 5 % of the quota left | Its weekly window is nearly used up. It is for opus models. It resets Wed 11:00.",
+			"1h30m1s [provider/a] A · work: 20 % of the quota left | Its five-hour window is nearly used up. It resets at 20:00.",
+		}},
+		{"all targets of a combo rest", []step{
+			{0, resting("fast", 80*m), false}, {0, resting("cheap", 20*m), false}, {100 * time.Millisecond, resting("fast", 80*m), false},
+		}, []string{
+			"1s [nothing-left] Nothing left to serve | All targets are resting: fast, cheap. The next one comes back at 15:20.",
+		}},
+		{"a combo beside a dialect", []step{{0, resting("fast", 80*m), false}, {0, empty("chat", 0), false}}, []string{
+			"1s [nothing-left] Nothing left to serve | All targets are resting: fast. No connection can take a request (chat). The next one comes back at 16:20.",
+		}},
 		{"an unknown kind is silent", []step{{0, control.Alert{Kind: "new"}, false}}, nil},
 		{"a name cannot break the line", []step{{0, ended("a", "x\n\n$(rm)\x1b", control.StateExpired), false}}, []string{
 			"1s [provider/a] A · x $(rm): expired | The provider no longer accepts this credential. Requests skip it until you renew it in Breakwater.",
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := play(c.steps)
+			got := play(c.steps, everything)
 			if strings.Join(got, "\n") != strings.Join(c.want, "\n") {
 				t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(c.want, "\n"))
 			}
 		})
+	}
+}
+
+// TestPolicyListensToTheUser tries the switches and the quiet hours; t0 is
+// 15:00 in the zone.
+func TestPolicyListensToTheUser(t *testing.T) {
+	const m, h = time.Minute, time.Hour
+	each := []step{
+		{0, opened("a", h), false}, {2 * m, ended("a", "work", control.StateBanned), false}, {4 * m, empty("chat", 50*m), false},
+		{6 * m, lanes(control.AlertLaneEntered, "", h), false}, {8 * m, lanes(control.AlertResetClaimed, "reset", h), false}, {10 * m, low("weekly", 9, h), false},
+	}
+	for _, c := range []struct {
+		name  string
+		want  func(*control.NotificationSettings)
+		steps []step
+		told  []string // when, and the title
+	}{
+		{"all", func(*control.NotificationSettings) {}, each, []string{
+			"1s A: breaker open", "2m1s A · work: banned", "4m1s Nothing left to serve", "6m1s A · work: low-priority lane", "8m1s A · work: limit reset used", "10m1s A · work: 9 % of the quota left",
+		}},
+		{"no breakers, no lanes", func(n *control.NotificationSettings) { n.Breakers, n.Lane = false, false }, each, []string{
+			"2m1s A · work: banned", "4m1s Nothing left to serve", "8m1s A · work: limit reset used", "10m1s A · work: 9 % of the quota left",
+		}},
+		{"lanes only", func(n *control.NotificationSettings) { *n = control.NotificationSettings{Lane: true} }, each, []string{"6m1s A · work: low-priority lane"}},
+		{"nothing", func(n *control.NotificationSettings) { *n = control.NotificationSettings{} }, each, nil},
+		{"quiet from 15:00 to 16:00: what still holds, in one message", func(n *control.NotificationSettings) { n.QuietFrom, n.QuietUntil = "15:00", "16:00" }, append(each,
+			step{20 * m, opened("b", 70*m), false}, step{30 * m, opened("c", 70*m), false}, step{40 * m, closed("c"), false}), []string{
+			"1h0m0s In your quiet hours / A: 3 changes / B: breaker open",
+		}},
+		{"quiet, and one thing left", func(n *control.NotificationSettings) { n.QuietFrom, n.QuietUntil = "14:30", "16:00" }, []step{{0, ended("a", "work", control.StateBanned), false}}, []string{
+			"1h0m0s A · work: banned",
+		}},
+		{"quiet, and all is well again", func(n *control.NotificationSettings) { n.QuietFrom, n.QuietUntil = "14:30", "16:00" }, []step{
+			{0, opened("a", h), false}, {m, empty("chat", 2*h), false}, {2 * m, closed("a"), false}, {3 * m, control.Alert{}, true},
+		}, nil},
+		{"quiet begins later", func(n *control.NotificationSettings) { n.QuietFrom, n.QuietUntil = "15:05", "16:00" }, []step{
+			{0, opened("a", h), false}, {6 * m, ended("a", "work", control.StateBanned), false},
+		}, []string{"1s A: breaker open", "1h0m0s A · work: banned"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			want := everything
+			c.want(&want)
+			var told []string
+			for _, line := range play(c.steps, want) {
+				at, rest, _ := strings.Cut(line, " [")
+				_, rest, _ = strings.Cut(rest, "] ")
+				title, body, _ := strings.Cut(rest, " | ")
+				if title == "In your quiet hours" {
+					title += " / " + body
+				}
+				told = append(told, at+" "+title)
+			}
+			if strings.Join(told, "\n") != strings.Join(c.told, "\n") {
+				t.Errorf("got\n%s\nwant\n%s", strings.Join(told, "\n"), strings.Join(c.told, "\n"))
+			}
+		})
+	}
+}
+
+// TestAQuietNightKeepsLittle opens and closes breakers all night: what waits is
+// the last news of each thing, not all of it.
+func TestAQuietNightKeepsLittle(t *testing.T) {
+	p := NewPolicy(zone)
+	want := everything
+	want.QuietFrom, want.QuietUntil = "14:00", "22:00"
+	for i := range 2000 {
+		now := t0.Add(time.Duration(i) * time.Second)
+		p.Add(now, opened("a", time.Hour))
+		p.Add(now, closed("a"))
+		p.Add(now, ended("a", "work", control.StateBanned))
+		if ms := p.Flush(now.Add(2*time.Second), want); ms != nil {
+			t.Fatalf("told at %v: %+v", now, ms)
+		}
+	}
+	if n := len(p.pending["a"].alerts); n != 2 {
+		t.Errorf("%d alerts are kept", n)
+	}
+}
+
+// TestEveryMessageLeadsSomewhere checks where a click on each kind goes.
+func TestEveryMessageLeadsSomewhere(t *testing.T) {
+	for _, c := range []struct {
+		alert control.Alert
+		page  string
+	}{
+		{opened("a", time.Hour), "overview"},
+		{closed("a"), "overview"},
+		{ended("a", "id7", control.StateExpired), "connections/id7"},
+		{empty("chat", time.Hour), "cooldowns"},
+		{lanes(control.AlertLaneEntered, "", time.Hour), "connections/id1"},
+		{lanes(control.AlertLaneEnded, "reset", 0), "connections/id1"},
+		{lanes(control.AlertResetClaimed, "reset", time.Hour), "connections/id1"},
+		{lanes(control.AlertResetUnavailable, "error", 0), "connections/id1"},
+		{low("monthly", 3, time.Hour), "connections/id1"},
+	} {
+		p := NewPolicy(zone)
+		p.Add(t0, c.alert)
+		ms := p.Flush(t0.Add(settle), everything)
+		if len(ms) != 1 || ms[0].Page != c.page || ms[0].Action == "" {
+			t.Errorf("%s leads to %+v, want %s", c.alert.Kind, ms, c.page)
+		}
 	}
 }
 
@@ -164,7 +322,7 @@ func TestPolicyKeepsItsPromises(t *testing.T) {
 		now := t0
 		last := map[string]time.Time{}
 		flush := func() {
-			for _, m := range p.Flush(now) {
+			for _, m := range p.Flush(now, everything) {
 				if before, ok := last[m.Key]; ok && now.Sub(before) < quiet && m.Key != "summary" {
 					t.Fatalf("%s twice within %v", m.Key, now.Sub(before))
 				}
@@ -214,7 +372,7 @@ func TestDropForgetsWhatWaits(t *testing.T) {
 	p := NewPolicy(zone)
 	p.Add(t0, opened("a", time.Minute))
 	p.Drop()
-	if _, ok := p.Due(); ok || len(p.Flush(t0.Add(time.Hour))) != 0 {
+	if _, ok := p.Due(); ok || len(p.Flush(t0.Add(time.Hour), everything)) != 0 {
 		t.Error("something still waits")
 	}
 }

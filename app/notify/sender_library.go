@@ -16,7 +16,7 @@ type librarySender struct{}
 
 // New returns the desktop's sender. app is the name that the user sees; the
 // desktop entry and the clicks are for Linux only.
-func New(app, _ string, _ func()) Sender {
+func New(app, _ string, _ func(page string)) Sender {
 	beeep.AppName = app
 	return librarySender{}
 }

@@ -22,27 +22,32 @@ const (
 	byServer = int32(-1)
 )
 
-// defaultAction is the specification's name for a click on the message itself.
-const defaultAction = "default"
+// The actions: a click on the message itself, as the specification names it,
+// and the button, where the desktop shows one. Both open the message's page.
+const (
+	defaultAction = "default"
+	openAction    = "open"
+)
 
 // dbusSender speaks the Desktop Notifications specification. The connection is
 // made with the first message, so a program that has nothing to say has none.
 type dbusSender struct {
 	app, id string
-	clicked func()
+	clicked func(page string)
 
 	mu     sync.Mutex
 	conn   *dbus.Conn
 	markup bool
 	icon   any
-	ids    map[string]uint32
+	ids    map[string]uint32 // by key
+	pages  map[uint32]string // where a click leads
 }
 
 // New returns the desktop's sender. app is the name that the user sees, id the
-// desktop entry's name without its suffix. clicked is called when the user
-// clicks a message, where the desktop tells.
-func New(app, id string, clicked func()) Sender {
-	return &dbusSender{app: app, id: id, clicked: clicked, ids: map[string]uint32{}}
+// desktop entry's name without its suffix. clicked is called with the message's
+// page when the user clicks a message, where the desktop tells.
+func New(app, id string, clicked func(page string)) Sender {
+	return &dbusSender{app: app, id: id, clicked: clicked, ids: map[string]uint32{}, pages: map[uint32]string{}}
 }
 
 // Send shows m; it replaces an earlier message of the same key.
@@ -66,13 +71,13 @@ func (s *dbusSender) Send(m Message) error {
 	}
 	var id uint32
 	err := s.conn.Object(busName, busPath).Call(busName+".Notify", 0,
-		s.app, s.ids[m.Key], "", m.Title, body, []string{defaultAction, i18n.T("Open Breakwater")}, hints, byServer).Store(&id)
+		s.app, s.ids[m.Key], "", m.Title, body, actions(m), hints, byServer).Store(&id)
 	if err != nil {
 		_ = s.conn.Close()
 		s.conn = nil // the next message begins anew: the bus or the server may be back
 		return fmt.Errorf("desktop notification: %w", err)
 	}
-	s.ids[m.Key] = id
+	s.ids[m.Key], s.pages[id] = id, m.Page
 	return nil
 }
 
@@ -97,6 +102,7 @@ func (s *dbusSender) connect() error {
 	}
 	s.conn, s.markup = conn, slices.Contains(caps, "body-markup")
 	clear(s.ids) // ids belong to one server
+	clear(s.pages)
 	if s.icon == nil {
 		s.icon = pixels(assets.AppIcon(64))
 	}
@@ -115,24 +121,33 @@ func (s *dbusSender) listen(conn *dbus.Conn) error {
 		for signal := range signals {
 			var id uint32
 			var action string
-			if dbus.Store(signal.Body, &id, &action) == nil && action == defaultAction && s.sent(id) {
-				s.clicked()
+			if dbus.Store(signal.Body, &id, &action) != nil || action != defaultAction && action != openAction {
+				continue
+			}
+			if page, ours := s.sent(id); ours {
+				s.clicked(page)
 			}
 		}
 	}()
 	return nil
 }
 
-// sent reports whether a message is ours: the signal goes to every program.
-func (s *dbusSender) sent(id uint32) bool {
+// sent returns the page of a message and whether it is ours: the signal goes
+// to every program.
+func (s *dbusSender) sent(id uint32) (page string, ours bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, ours := range s.ids {
-		if ours == id {
-			return true
-		}
+	page, ours = s.pages[id]
+	return page, ours
+}
+
+// actions are what can be done with a message, each with its words.
+func actions(m Message) []string {
+	all := []string{defaultAction, i18n.T("Open Breakwater")}
+	if m.Action != "" {
+		all = append(all, openAction, m.Action)
 	}
-	return false
+	return all
 }
 
 // Close leaves the bus.

@@ -7,7 +7,7 @@ import "errors"
 type noSender struct{}
 
 // New returns a sender that cannot show anything on this system.
-func New(_, _ string, _ func()) Sender { return noSender{} }
+func New(_, _ string, _ func(page string)) Sender { return noSender{} }
 
 // Send always fails here.
 func (noSender) Send(Message) error { return errors.ErrUnsupported }

@@ -11,45 +11,52 @@ import (
 // nameWidth bounds a name in a notification, in characters.
 const nameWidth = 48
 
-// compose tells the pending alerts of one group in one message. It is false
-// when they cancel each other out.
-func compose(group string, alerts []control.Alert, now time.Time, loc *time.Location) (Message, bool) {
+// The window's pages that messages lead to.
+const (
+	pageOverview  = "overview"
+	pageCooldowns = "cooldowns"
+	pageOne       = "connections/" // with the connection's id
+)
+
+// compose tells what waits of one group in one message.
+func compose(group string, b *bundle, now time.Time, loc *time.Location) Message {
 	if group == nothing {
-		return nothingLeft(alerts, now, loc), true
+		return nothingLeft(b.alerts, now, loc)
 	}
-	// Later news of the same thing replaces earlier news: breaker by breaker,
-	// connection by connection.
 	var lines []Message
-	changes := 0
-	last := map[string]int{}
-	for _, a := range alerts {
-		var m Message
-		about := "breaker"
-		if a.Kind == control.AlertTerminal {
-			about, m = a.ConnectionID, terminal(a)
-		} else {
-			changes++
-			m = breaker(a, now, loc)
-		}
-		if at, ok := last[about]; ok {
-			lines[at] = m
-			continue
-		}
-		last[about] = len(lines)
-		lines = append(lines, m)
-	}
-	if len(lines) == 0 {
-		return Message{}, false
+	for _, a := range b.alerts {
+		lines = append(lines, one(a, now, loc))
 	}
 	m := lines[0]
 	if len(lines) > 1 {
-		m = list(i18n.T("%s: %d changes", provider(alerts[0]), len(lines)), lines)
+		m = list(i18n.T("%s: %d changes", provider(b.alerts[0]), len(lines)), lines)
 	}
-	if changes > 1 {
-		m.Body += " " + i18n.T("It changed %d times in the last minute.", changes)
+	if b.changes > 1 && !b.held {
+		m.Body += " " + i18n.T("It changed %d times in the last minute.", b.changes)
 	}
 	m.Key = "provider/" + group
-	return m, true
+	return m
+}
+
+// one tells one alert.
+func one(a control.Alert, now time.Time, loc *time.Location) Message {
+	var m Message
+	switch a.Kind {
+	case control.AlertTerminal:
+		m = terminal(a)
+	case control.AlertLaneEntered, control.AlertLaneEnded:
+		m = lane(a, now, loc)
+	case control.AlertResetClaimed, control.AlertResetUnavailable:
+		m = limitReset(a, now, loc)
+	case control.AlertQuotaLow:
+		m = quotaLow(a, now, loc)
+	case control.AlertBreakerOpen, control.AlertBreakerClosed, control.AlertNothingLeft:
+		m = breaker(a, now, loc)
+		m.Page, m.Action = pageOverview, i18n.T("Show the overview")
+		return m
+	}
+	m.Page, m.Action = pageOne+a.ConnectionID, i18n.T("Show the connection")
+	return m
 }
 
 func breaker(a control.Alert, now time.Time, loc *time.Location) Message {
@@ -79,31 +86,37 @@ func terminal(a control.Alert) Message {
 	default:
 		body = i18n.T("Requests skip it until it is tested again.")
 	}
-	return Message{
-		Title: i18n.Ellipsis(i18n.Name(a.ProviderName, a.ConnectionName), nameWidth) + ": " + i18n.Word(a.State),
-		Body:  body,
-	}
+	return Message{Title: connection(a) + ": " + i18n.Word(a.State), Body: body}
 }
 
 func nothingLeft(alerts []control.Alert, now time.Time, loc *time.Location) Message {
-	m := Message{Key: "nothing-left", Title: i18n.T("Nothing left to serve")}
+	m := Message{Key: "nothing-left", Title: i18n.T("Nothing left to serve"), Page: pageCooldowns, Action: i18n.T("Show cooldowns")}
 	var until *time.Time
-	var dialects []string
+	var dialects, combos []string
 	for _, a := range alerts {
-		if a.Dialect != "" {
+		if name := i18n.Ellipsis(i18n.Line(a.Combo), nameWidth); name != "" {
+			combos = append(combos, name)
+		} else if a.Dialect != "" {
 			dialects = append(dialects, i18n.Ellipsis(i18n.Line(a.Dialect), nameWidth))
 		}
 		if a.Until != nil && a.Until.After(now) && (until == nil || a.Until.Before(*until)) {
 			until = a.Until
 		}
 	}
-	m.Body = i18n.T("No connection can take a request.")
-	if len(dialects) > 0 {
-		m.Body = i18n.T("No connection can take a request (%s).", strings.Join(dialects, ", "))
+	var lines []string
+	if len(combos) > 0 {
+		lines = append(lines, i18n.T("All targets are resting: %s.", strings.Join(combos, ", ")))
+	}
+	switch {
+	case len(dialects) > 0:
+		lines = append(lines, i18n.T("No connection can take a request (%s).", strings.Join(dialects, ", ")))
+	case len(combos) == 0:
+		lines = append(lines, i18n.T("No connection can take a request."))
 	}
 	if until != nil {
-		m.Body += " " + i18n.T("The next one comes back %s.", when(now, *until, loc))
+		lines = append(lines, i18n.T("The next one comes back %s.", when(now, *until, loc)))
 	}
+	m.Body = strings.Join(lines, " ")
 	return m
 }
 
@@ -122,8 +135,9 @@ func when(now, t time.Time, loc *time.Location) string {
 }
 
 // together merges messages that are due at the same moment: what else happened
-// goes under "nothing left", and many providers share one message.
-func together(ms []Message) []Message {
+// goes under "nothing left", and many providers, or all that quiet hours held
+// back, share one message.
+func together(ms []Message, held bool) []Message {
 	if len(ms) < 2 {
 		return ms
 	}
@@ -135,19 +149,30 @@ func together(ms []Message) []Message {
 		ms[0].Body = strings.Join(lines, "\n")
 		return ms[:1]
 	}
-	if len(ms) < many {
+	title := i18n.T("%d providers changed", len(ms))
+	switch {
+	case held:
+		title = i18n.T("In your quiet hours")
+	case len(ms) < many:
 		return ms
 	}
-	m := list(i18n.T("%d providers changed", len(ms)), ms)
+	m := list(title, ms)
 	m.Key = "summary"
 	return []Message{m}
 }
 
+// most is how many lines a message lists.
+const most = 6
+
 // list tells several messages by their titles.
 func list(title string, ms []Message) Message {
-	m := Message{Title: title}
+	m := Message{Title: title, Page: pageOverview, Action: i18n.T("Show the overview")}
 	var lines []string
-	for _, l := range ms {
+	for i, l := range ms {
+		if i == most {
+			lines = append(lines, i18n.T("and %d more", len(ms)-most))
+			break
+		}
 		lines = append(lines, l.Title)
 	}
 	m.Body = strings.Join(lines, "\n")
@@ -160,4 +185,8 @@ func provider(a control.Alert) string {
 		name = a.Provider
 	}
 	return i18n.Ellipsis(i18n.Line(name), nameWidth)
+}
+
+func connection(a control.Alert) string {
+	return i18n.Ellipsis(i18n.Name(a.ProviderName, a.ConnectionName), nameWidth)
 }

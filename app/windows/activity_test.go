@@ -67,7 +67,7 @@ func TestOlderRequestsAreAskedForOnce(t *testing.T) {
 func TestSettingsAreStoredAtOnce(t *testing.T) {
 	b := newBench(t, "busy", pageSettings)
 	p := pageOf[*settings](b).general
-	test.Tap(p.notify)
+	test.Tap(p.notices.all)
 	if b.fake.settings.Notifications {
 		t.Error("notifications are still on")
 	}

@@ -5,6 +5,7 @@ package windows
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -282,6 +283,16 @@ func (f *fake) EditSettings(_ context.Context, p control.SettingsPatch) (control
 	}
 	if p.AllowedOrigins != nil {
 		f.settings.AllowedOrigins = *p.AllowedOrigins
+	}
+	p.Notify.Apply(&f.settings.Notify)
+	if p.TextScale != nil {
+		f.settings.TextScale = *p.TextScale
+	}
+	if p.ReducedMotion != nil {
+		f.settings.ReducedMotion = *p.ReducedMotion
+	}
+	if p.Tables != nil {
+		maps.Copy(f.settings.Tables, *p.Tables)
 	}
 	f.note("settings")
 	return f.settings, nil

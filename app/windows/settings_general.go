@@ -22,7 +22,7 @@ type generalSettings struct {
 
 	theme    *segments
 	language *choice
-	notify   *keyToggle
+	notices  *noticeSettings
 	profiles *keyToggle
 	require  *keyToggle
 	login    *keyToggle
@@ -44,7 +44,9 @@ var (
 )
 
 func newGeneralSettings(u *ui) *generalSettings {
-	return &generalSettings{u: u, keys: newKeySettings(u), backup: newBackupSettings(u)}
+	p := &generalSettings{u: u, keys: newKeySettings(u), backup: newBackupSettings(u)}
+	p.notices = newNoticeSettings(u, p.edit)
+	return p
 }
 
 func (p *generalSettings) build() fyne.CanvasObject {
@@ -57,7 +59,6 @@ func (p *generalSettings) build() fyne.CanvasObject {
 			edit(control.SettingsPatch{Language: &languages[at]}, nil)
 		}
 	})
-	p.notify = newToggle(func(on bool) { edit(control.SettingsPatch{Notifications: &on}, nil) })
 	p.profiles = newToggle(func(on bool) { edit(control.SettingsPatch{ClientProfile: &on}, nil) })
 	p.require = newToggle(func(on bool) { edit(control.SettingsPatch{RequireAPIKey: &on}, nil) })
 	p.login = newToggle(p.setLogin)
@@ -72,9 +73,9 @@ func (p *generalSettings) build() fyne.CanvasObject {
 		card(view.T("Appearance"), nil, container.New(stack{12},
 			settingLine(view.T("Theme"), "", rightAligned(p.theme)),
 			settingLine(view.T("Language"), "", rightAligned(container.New(sized{width: 160}, p.language.boxed()))))),
-		card(view.T("Notifications and clients"), nil, container.New(stack{12},
-			switchLine(p.notify, view.T("Desktop notifications"), view.T("When a breaker opens or closes, a connection needs you, or nothing is left to serve. At most one per provider and minute.")),
-			switchLine(p.profiles, view.T("Answer each client in its own way"), view.T("Claude Code, Codex and others each get the status and the wait that they honour. Off, all get the same.")))),
+		p.notices.build(),
+		card(view.T("Clients"), nil,
+			switchLine(p.profiles, view.T("Answer each client in its own way"), view.T("Claude Code, Codex and others each get the status and the wait that they honour. Off, all get the same."))),
 		p.loginRow,
 		card(view.T("Access"), nil, container.New(stack{12},
 			switchLine(p.require, view.T("Require an API key"), view.T("Programs on this machine must send a key of Breakwater. Without it, every local program may use your connections.")),
@@ -94,7 +95,7 @@ func (p *generalSettings) apply() {
 	s := p.u.settings
 	p.theme.set(max(0, slices.Index(themes, s.Theme)))
 	p.language.show(languageNames()[max(0, slices.Index(languages, s.Language))])
-	p.notify.set(s.Notifications)
+	p.notices.apply()
 	p.profiles.set(s.ClientProfile)
 	p.require.set(s.RequireAPIKey)
 	p.limit.show(strconv.Itoa(s.ActivityLimit))

@@ -125,6 +125,13 @@ func (s *Service) patchOwn(p SettingsPatch) (Settings, map[string]any, error) {
 	set(&next.ActivityLimit, p.ActivityLimit)
 	set(&next.ClaudeBaseURL, p.ClaudeBaseURL)
 	set(&next.EgressProbeURL, p.EgressProbeURL)
+	p.Notify.Apply(&next.Notify)
+	set(&next.TextScale, p.TextScale)
+	set(&next.ReducedMotion, p.ReducedMotion)
+	if p.Tables != nil {
+		next.Tables = maps.Clone(next.Tables)
+		maps.Copy(next.Tables, *p.Tables)
+	}
 	writes[appSettings] = next
 	return next, writes, checkSettings(next)
 }

@@ -112,7 +112,9 @@ func (s *Service) refreshUsage(r *Route, k claude.Key, bearer string) {
 		subs.usages.Take(now, k, reply)
 		if reply.Status == 200 {
 			if snap, err := quota.FromUsage(reply.Body, now); err == nil && len(snap.Windows) > 0 {
+				before := s.quota.Get(r.Record.ID)
 				s.quota.Put(r.Record.ID, snap)
+				s.tellLow(r, before, s.quota.Get(r.Record.ID))
 			}
 		}
 		s.markState()

@@ -273,11 +273,30 @@ type Settings struct {
 	// EgressProbeURL is asked by which address this machine leaves, in the
 	// background and at most every five minutes; empty asks nobody (guide §7).
 	EgressProbeURL string `json:"egressProbeUrl"`
+	// Notify says which alerts are shown, and when none is.
+	Notify NotificationSettings `json:"notify"`
+	// TextScale is the size of everything in the windows in percent, 80 to 200.
+	TextScale int `json:"textScale"`
+	// ReducedMotion keeps the windows from moving anything.
+	ReducedMotion bool `json:"reducedMotion"`
+	// Tables is how the windows' tables were left, by table: the columns' keys
+	// in their order, each with its width in pixels or 0 for the usual one.
+	Tables map[string][]TableColumn `json:"tables"`
+}
+
+// TableColumn is a column of a window's table as the user left it.
+type TableColumn struct {
+	Key   string  `json:"key"`
+	Width float32 `json:"width,omitempty"` // pixels at 100 %; 0: the usual one
 }
 
 // DefaultSettings returns what holds before anything is stored.
 func DefaultSettings() Settings {
-	return Settings{Notifications: true, Theme: "system", ClientProfile: true, AllowedOrigins: []string{}, ActivityLimit: 10_000}
+	return Settings{
+		Notifications: true, Theme: "system", ClientProfile: true, AllowedOrigins: []string{}, ActivityLimit: 10_000,
+		Notify:    NotificationSettings{Breakers: true, Terminal: true, NothingLeft: true, Lane: true, LimitReset: true, Quota: true},
+		TextScale: 100, Tables: map[string][]TableColumn{},
+	}
 }
 
 // SettingsPatch changes settings; nil fields stay as they are.
@@ -291,6 +310,12 @@ type SettingsPatch struct {
 	ActivityLimit  *int      `json:"activityLimit,omitempty"`
 	ClaudeBaseURL  *string   `json:"claudeBaseUrl,omitempty"`
 	EgressProbeURL *string   `json:"egressProbeUrl,omitempty"`
+
+	Notify        *NotificationPatch `json:"notify,omitempty"`
+	TextScale     *int               `json:"textScale,omitempty"`
+	ReducedMotion *bool              `json:"reducedMotion,omitempty"`
+	// Tables replaces what is kept of the tables it names; the others stay.
+	Tables *map[string][]TableColumn `json:"tables,omitempty"`
 }
 
 // FieldError is one thing that is wrong with an input: the field, and what it

@@ -18,7 +18,9 @@ func (s *Service) ToolLimits() *quota.ToolLimits { return s.tools }
 // provider: how full the connection's quota windows are.
 func (s *Service) SeeAnswer(r *Route, header map[string][]string) {
 	if speaksOfQuota(header) {
+		before := s.quota.Get(r.Record.ID)
 		s.quota.See(r.Record.ID, header, s.Now())
+		s.tellLow(r, before, s.quota.Get(r.Record.ID))
 	}
 }
 

@@ -168,6 +168,30 @@ const (
 	maxActivityLimit = 1_000_000
 )
 
+// Bounds of what is kept of the windows' tables.
+const (
+	maxTables     = 30
+	maxColumns    = 30
+	maxColumnName = 40
+	maxColumnSize = 4000
+)
+
+func checkWindows(bad *problems, s Settings) {
+	if s.TextScale < 80 || s.TextScale > 200 {
+		bad.add("textScale", "80 to 200")
+	}
+	fits := len(s.Tables) <= maxTables
+	for name, columns := range s.Tables {
+		fits = fits && len(name) <= maxColumnName && len(columns) <= maxColumns
+		for _, c := range columns {
+			fits = fits && len(c.Key) <= maxColumnName && c.Width >= 0 && c.Width <= maxColumnSize
+		}
+	}
+	if !fits {
+		bad.add("tables", "at most %d tables of %d columns, each up to %d wide", maxTables, maxColumns, maxColumnSize)
+	}
+}
+
 func checkSettings(s Settings) error {
 	var bad problems
 	if !slices.Contains([]string{"system", "light", "dark"}, s.Theme) {
@@ -176,6 +200,8 @@ func checkSettings(s Settings) error {
 	if len(s.Language) > 20 {
 		bad.add("language", "a language code such as en or es, empty for the system's")
 	}
+	checkNotifications(&bad, s.Notify)
+	checkWindows(&bad, s)
 	if s.ActivityLimit < minActivityLimit || s.ActivityLimit > maxActivityLimit {
 		bad.add("activityLimit", "%d to %d", minActivityLimit, maxActivityLimit)
 	}

@@ -119,7 +119,10 @@ func windowRole() int {
 	case "stubborn":
 		signal.Ignore(syscall.SIGTERM)
 	}
-	select {}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt) // waits without counting as a deadlock
+	defer stop()
+	<-ctx.Done()
+	return 0
 }
 
 // rig is the tray role on a private desktop.

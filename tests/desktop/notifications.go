@@ -3,6 +3,7 @@
 package desktop
 
 import (
+	"fmt"
 	"sync"
 
 	"github.com/godbus/dbus/v5"
@@ -20,6 +21,11 @@ type Notification struct {
 	Actions                []string
 	Hints                  map[string]dbus.Variant
 	Timeout                int32
+}
+
+// String tells a notification without its picture.
+func (n Notification) String() string {
+	return fmt.Sprintf("%q %q %q replaces %d", n.Title, n.Body, n.Actions, n.Replaces)
 }
 
 // Notifications is a notification server that shows nothing and remembers all.
@@ -64,10 +70,11 @@ func (n *Notifications) Wait(nth int) Notification {
 	return n.All()[nth-1]
 }
 
-// Click tells every program that the notification with this id was clicked.
-func (n *Notifications) Click(id uint32) {
+// Click tells every program that an action of the notification with this id was
+// chosen: "default" is a click on the notification itself.
+func (n *Notifications) Click(id uint32, action string) {
 	n.d.t.Helper()
-	if err := n.conn.Emit(notifyPath, notifyName+".ActionInvoked", id, "default"); err != nil {
+	if err := n.conn.Emit(notifyPath, notifyName+".ActionInvoked", id, action); err != nil {
 		n.d.t.Fatal(err)
 	}
 }

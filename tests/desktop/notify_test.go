@@ -3,6 +3,7 @@
 package desktop
 
 import (
+	"slices"
 	"testing"
 
 	"breakwater/app/notify"
@@ -11,8 +12,8 @@ import (
 func TestNotifierReplacesByKeyAndHearsClicks(t *testing.T) {
 	d := New(t, false)
 	t.Setenv("DBUS_SESSION_BUS_ADDRESS", d.Bus)
-	clicks := make(chan struct{}, 4)
-	sender := notify.New("Breakwater", "io.breakwater.app", func() { clicks <- struct{}{} })
+	clicks := make(chan string, 4)
+	sender := notify.New("Breakwater", "io.breakwater.app", func(page string) { clicks <- page })
 	t.Cleanup(func() { _ = sender.Close() })
 	if err := sender.Send(notify.Message{Key: "a", Title: "nobody"}); err == nil {
 		t.Error("a desktop without notifications took one")
@@ -23,20 +24,22 @@ func TestNotifierReplacesByKeyAndHearsClicks(t *testing.T) {
 		key      string
 		replaces uint32
 	}{{"a", 0}, {"a", 1}, {"b", 0}, {"a", 1}} {
-		if err := sender.Send(notify.Message{Key: want.key, Title: "t", Body: "a < b & c"}); err != nil {
+		if err := sender.Send(notify.Message{Key: want.key, Title: "t", Body: "a < b & c", Page: "connections/" + want.key, Action: "Show the connection"}); err != nil {
 			t.Fatal(err)
 		}
 		n := notes.Wait(nth + 1)
-		if n.Replaces != want.replaces || n.Timeout != -1 || n.Body != "a &lt; b &amp; c" {
+		if n.Replaces != want.replaces || n.Timeout != -1 || n.Body != "a &lt; b &amp; c" ||
+			!slices.Equal(n.Actions, []string{"default", "Open Breakwater", "open", "Show the connection"}) {
 			t.Errorf("%d: %+v", nth, n)
 		}
 	}
 
-	notes.Click(77) // another program's
-	notes.Click(1)
-	<-clicks
-	if len(clicks) != 0 {
-		t.Error("a click on another program's notification was taken for ours")
+	notes.Click(77, "default") // another program's
+	notes.Click(1, "dismiss")  // no action of ours
+	notes.Click(1, "default")
+	notes.Click(3, "open")
+	if one, two := <-clicks, <-clicks; one != "connections/a" || two != "connections/b" || len(clicks) != 0 {
+		t.Errorf("the clicks led to %q and %q, and %d more", one, two, len(clicks))
 	}
 
 	notes.Stop()

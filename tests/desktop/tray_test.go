@@ -112,7 +112,7 @@ func TestTrayClearsTestsAndPauses(t *testing.T) {
 
 	icon.Click("Ollama", "Test now")
 	if n := notes.Wait(1); n.Title != "Test of Ollama" || n.Body == "" {
-		t.Errorf("%+v", n)
+		t.Errorf("%v", n)
 	}
 	icon.Click("Ollama", "Open details")
 	r.windowPid(d, 1)
@@ -209,11 +209,95 @@ func TestOneNotificationForWhatBelongsTogether(t *testing.T) {
 		t.Errorf("app %q timeout %d hints %d", n.App, n.Timeout, len(n.Hints))
 	}
 	r.tell(order{Alert: open})
-	notes.Click(1)
+	notes.Click(1, "default")
 	r.windowPid(d, 1)
 	d.Settle(func() int { return len(notes.All()) })
 	if all := notes.All(); len(all) != 1 {
-		t.Errorf("%d notifications in the first seconds: %+v", len(all), all)
+		t.Errorf("%d notifications in the first seconds: %v", len(all), all)
+	}
+}
+
+// TestNotificationsOfEachKind catches on the bus what each kind of alert says,
+// where its button leads, and that nothing an upstream wrote is in it.
+func TestNotificationsOfEachKind(t *testing.T) {
+	t.Parallel()
+	d := New(t, false)
+	panel, notes := d.Panel(), d.Notifications()
+	r := startTray(d)
+	r.tell(order{Snapshot: three()})
+	panel.Icon().UntilText("3 of 3 connections serving")
+	const secret = "sk-ant-secret words of an upstream"
+	// Each of a provider of its own: one provider is told once a minute.
+	alert := func(p string, a control.Alert) *control.Alert {
+		a.Provider, a.ProviderName = p, strings.ToUpper(p)
+		if a.Kind != control.AlertBreakerOpen && a.Kind != control.AlertBreakerClosed {
+			a.ConnectionID, a.ConnectionName = "id-"+p, "work"
+		}
+		a.Until = in(time.Minute)
+		return &a
+	}
+	nth := 0
+	for _, tt := range []struct {
+		alert       *control.Alert
+		title, body string
+		page        string
+	}{
+		{alert("a", control.Alert{Kind: control.AlertBreakerOpen}), "A: breaker open", "Next probe in ", "overview"},
+		{alert("b", control.Alert{Kind: control.AlertBreakerClosed}), "B serves again", "closed", "overview"},
+		{alert("c", control.Alert{Kind: control.AlertTerminal, State: control.StateBanned}), "C · work: banned", "blocked", "connections/id-c"},
+		{alert("d", control.Alert{Kind: control.AlertLaneEntered}), "D · work: low-priority lane", "The limit resets in ", "connections/id-d"},
+		{alert("e", control.Alert{Kind: control.AlertLaneEnded, Reason: secret}), "E · work: low-priority lane ended", "limit again", "connections/id-e"},
+		{alert("f", control.Alert{Kind: control.AlertResetClaimed, Reason: "reset"}), "F · work: limit reset used", "as usual", "connections/id-f"},
+		{alert("g", control.Alert{Kind: control.AlertResetUnavailable, Reason: secret}), "G · work: no limit reset", "could not be asked", "connections/id-g"},
+		{alert("h", control.Alert{Kind: control.AlertQuotaLow, Window: "session", PercentLeft: new(18)}), "H · work: 18 % of the quota left", "five-hour window", "connections/id-h"},
+		{&control.Alert{Kind: control.AlertNothingLeft, Dialect: "chat", Combo: "fast", Until: in(time.Minute)}, "Nothing left to serve", "resting: fast. The next one comes back in ", "cooldowns"},
+	} {
+		r.tell(order{Alert: tt.alert})
+		nth++
+		n := notes.Wait(nth)
+		t.Logf("%s | %s | %q", n.Title, n.Body, n.Actions)
+		if n.Title != tt.title || !strings.Contains(n.Body, tt.body) {
+			t.Errorf("%s says %q, %q", tt.alert.Kind, n.Title, n.Body)
+		}
+		if strings.Contains(n.Title+n.Body, "secret") {
+			t.Errorf("%s repeats an upstream: %q", tt.alert.Kind, n.Body)
+		}
+		if len(n.Actions) != 4 || n.Actions[2] != "open" || n.Timeout != -1 {
+			t.Errorf("%s: actions %q, timeout %d", tt.alert.Kind, n.Actions, n.Timeout)
+		}
+		if nth == 1 {
+			notes.Click(1, "open")
+			r.windowPid(d, 1)
+		}
+	}
+	if !strings.Contains(r.Output(), `args=["window" "overview"]`) {
+		t.Error("the button did not open the page")
+	}
+}
+
+// TestNotificationsWaitForTheEndOfQuietHours sets quiet hours around this
+// moment, then ends them.
+func TestNotificationsWaitForTheEndOfQuietHours(t *testing.T) {
+	t.Parallel()
+	d := New(t, false)
+	panel, notes := d.Panel(), d.Notifications()
+	r := startTray(d)
+	r.tell(order{Snapshot: three()})
+	panel.Icon().UntilText("3 of 3 connections serving")
+	clock := func(d time.Duration) *string { return new(time.Now().Add(d).Format("15:04")) }
+	r.tell(order{Settings: &control.SettingsPatch{Notify: &control.NotificationPatch{QuietFrom: clock(-2 * time.Hour), QuietUntil: clock(2 * time.Hour)}}})
+	for _, p := range []string{"x", "y"} {
+		r.tell(order{Alert: &control.Alert{Kind: control.AlertBreakerOpen, Provider: p, ProviderName: strings.ToUpper(p)}})
+	}
+	started := time.Now()
+	d.Eventually("the moment to pass", func() bool { return time.Since(started) > 2*time.Second })
+	if all := notes.All(); len(all) != 0 {
+		t.Fatalf("told in quiet hours: %v", all)
+	}
+	r.tell(order{Settings: &control.SettingsPatch{Notify: &control.NotificationPatch{QuietFrom: new(""), QuietUntil: new(""), Breakers: new(true)}}})
+	r.tell(order{Alert: &control.Alert{Kind: control.AlertTerminal, Provider: "z", ProviderName: "Z", ConnectionID: "z", ConnectionName: "work", State: control.StateExpired}})
+	if n := notes.Wait(1); n.Title != "In your quiet hours" || n.Body != "X: breaker open\nY: breaker open\nZ · work: expired" {
+		t.Errorf("%v", n)
 	}
 }
 
@@ -230,12 +314,12 @@ func TestNotificationsCanBeSwitchedOff(t *testing.T) {
 	started := time.Now()
 	d.Eventually("the moment to pass", func() bool { return time.Since(started) > 2*time.Second })
 	if all := notes.All(); len(all) != 0 {
-		t.Errorf("%+v", all)
+		t.Errorf("%v", all)
 	}
 	r.tell(order{Settings: &control.SettingsPatch{Notifications: new(true)}})
 	r.tell(order{Alert: &control.Alert{Kind: control.AlertBreakerClosed, Provider: "y", ProviderName: "Y"}})
 	if n := notes.Wait(1); n.Title != "Y serves again" {
-		t.Errorf("%+v", n)
+		t.Errorf("%v", n)
 	}
 }
 
@@ -348,7 +432,7 @@ func TestWindowProcessIsOneAndMayDie(t *testing.T) {
 		t.Fatal(err)
 	}
 	if n := notes.Wait(1); n.Title != "No window" || !strings.Contains(n.Body, "ended from outside") {
-		t.Errorf("%+v", n)
+		t.Errorf("%v", n)
 	}
 	icon.UntilText("3 of 3 connections serving")
 	r.tell(order{Show: &page})
@@ -372,7 +456,7 @@ func TestTraySaysWhyNoWindowCame(t *testing.T) {
 	icon.Click("Open Breakwater")
 	n := notes.Wait(1)
 	if n.Title != "No window" || !strings.Contains(n.Body, "no OpenGL") || strings.Contains(n.Body, "secret") {
-		t.Errorf("%+v", n)
+		t.Errorf("%v", n)
 	}
 }
 
@@ -386,7 +470,7 @@ func TestEndpointIsShownWhereThereIsNoClipboard(t *testing.T) {
 	icon.UntilText("Copy endpoint")
 	icon.Click("Copy endpoint")
 	if n := notes.Wait(1); n.Body != "http://127.0.0.1:7411" {
-		t.Errorf("%+v", n)
+		t.Errorf("%v", n)
 	}
 }
 
@@ -415,7 +499,7 @@ func TestEndpointGoesToTheClipboard(t *testing.T) {
 	icon.Click("Pause", "Until resumed") // the next click must not wait for the tool left behind
 	icon.UntilText("Resume")
 	if all := notes.All(); len(all) != 0 {
-		t.Errorf("%+v", all)
+		t.Errorf("%v", all)
 	}
 }
 

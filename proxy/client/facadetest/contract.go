@@ -204,7 +204,18 @@ func productSettings(t *testing.T, f control.Facade) {
 	if err != nil || read.Theme != "dark" || !slices.Equal(read.AllowedOrigins, []string{"http://localhost:5173"}) {
 		t.Errorf("Settings = %+v, %v", read, err)
 	}
-	back := control.SettingsPatch{Theme: &before.Theme, Notifications: &before.Notifications, AllowedOrigins: &before.AllowedOrigins}
+	desk, err := f.EditSettings(ctx, control.SettingsPatch{
+		Notify: &control.NotificationPatch{Lane: new(false), QuietFrom: new("22:00"), QuietUntil: new("07:30")}, TextScale: new(125),
+		Tables: &map[string][]control.TableColumn{"connections": {{Key: "state", Width: 90}, {Key: "name"}}},
+	})
+	if err != nil || desk.Notify.Lane || !desk.Notify.Quota || desk.Notify.QuietUntil != "07:30" || desk.TextScale != 125 ||
+		len(desk.Tables["connections"]) != 2 || desk.Tables["connections"][0].Width != 90 {
+		t.Errorf("EditSettings = %+v, %v", desk, err)
+	}
+	back := control.SettingsPatch{
+		Notify: &control.NotificationPatch{Lane: new(true), QuietFrom: new(""), QuietUntil: new("")}, TextScale: new(100),
+		Theme: &before.Theme, Notifications: &before.Notifications, AllowedOrigins: &before.AllowedOrigins,
+	}
 	if _, err := f.EditSettings(ctx, back); err != nil {
 		t.Error(err)
 	}

@@ -2,6 +2,7 @@ package facadetest
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -128,6 +129,13 @@ func (f *Fake) editSettings(p control.SettingsPatch) error {
 	set(&f.settings.EgressProbeURL, p.EgressProbeURL)
 	set(&f.settings.AllowedOrigins, p.AllowedOrigins)
 	set(&f.settings.ActivityLimit, p.ActivityLimit)
+	p.Notify.Apply(&f.settings.Notify)
+	set(&f.settings.TextScale, p.TextScale)
+	set(&f.settings.ReducedMotion, p.ReducedMotion)
+	if p.Tables != nil {
+		f.settings.Tables = maps.Clone(f.settings.Tables)
+		maps.Copy(f.settings.Tables, *p.Tables)
+	}
 	return nil
 }
 
