@@ -184,9 +184,9 @@ func busyRows(now time.Time) []control.Activity {
 	fourth := answered
 	fourth.OffsetMs, fourth.DurationMs = 1124, 5180
 	a.Trace = []control.Step{
-		{Kind: control.StepFailed, OffsetMs: 2, ConnectionID: "c1", ConnectionName: "Claude · work", Model: "claude-sonnet-4-5", Status: 429, Reason: "rate_limit_exceeded", DurationMs: 340, Until: new(now.Add(4*time.Minute + 5*time.Second))},
+		{Kind: control.StepFailed, OffsetMs: 2, Provider: "claude", ConnectionID: "c1", ConnectionName: "Claude · work", Model: "claude-sonnet-4-5", Status: 429, Reason: "rate_limit_exceeded", DurationMs: 340, Until: new(now.Add(4*time.Minute + 5*time.Second))},
 		{Kind: control.StepSkipped, OffsetMs: 345, ConnectionID: "c3", ConnectionName: "GLM · team plan", Reason: "model_locked", Until: new(now.Add(9 * time.Minute))},
-		{Kind: control.StepFailed, OffsetMs: 346, ConnectionID: "c4", ConnectionName: "Zen gateway", Model: "claude-sonnet-4-5", Status: 502, Reason: "server_error", DurationMs: 770},
+		{Kind: control.StepFailed, OffsetMs: 346, Provider: "openai", ConnectionID: "c4", ConnectionName: "Zen gateway", Model: "claude-sonnet-4-5", Status: 502, Reason: "server_error", DurationMs: 770},
 		fourth,
 	}
 	add(55*time.Second, a)
@@ -206,7 +206,7 @@ func busyRows(now time.Time) []control.Activity {
 	a = base
 	a.Client, a.Path, a.Dialect, a.Model, a.Stream = "aider", "/v1/chat/completions", "chat", "openrouter/qwen/qwen3-coder-480b-a35b-instruct", false
 	a.ConnectionID, a.ConnectionName, a.Status, a.Result, a.DurationMs, a.FirstOutputMs = "c5", "OpenRouter", 502, "failed", 1840, -1
-	a.Trace = []control.Step{{Kind: control.StepFailed, ConnectionID: "c5", ConnectionName: "OpenRouter", Status: 402, Reason: "quota_exhausted", DurationMs: 610}}
+	a.Trace = []control.Step{{Kind: control.StepFailed, Provider: "openrouter", ConnectionID: "c5", ConnectionName: "OpenRouter", Status: 402, Reason: "quota_exhausted", DurationMs: 610}}
 	add(2*time.Minute, a)
 	a = base
 	a.Result, a.DurationMs = "truncated", 31_000

@@ -97,6 +97,7 @@ func (u *ui) take(s control.Snapshot) {
 	back := !u.lost.IsZero() || u.refused
 	demo := u.snap.Demo != s.Demo
 	u.snap, u.known, u.lost, u.refused = s, true, time.Time{}, false
+	u.history.See(s.Breakers, u.now())
 	switch {
 	case demo:
 		if s.Demo && u.options.Title == "" {

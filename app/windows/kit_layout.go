@@ -139,6 +139,7 @@ type halves struct {
 }
 
 func (h halves) Layout(objects []fyne.CanvasObject, size fyne.Size) {
+	objects = visible(objects)
 	if size.Width < h.turn {
 		stack{h.gap}.Layout(objects, size)
 		return
@@ -152,12 +153,24 @@ func (h halves) Layout(objects []fyne.CanvasObject, size fyne.Size) {
 
 func (h halves) MinSize(objects []fyne.CanvasObject) fyne.Size {
 	var out fyne.Size
+	objects = visible(objects)
 	narrow := len(objects) > 0 && objects[0].Size().Width > 0 && objects[len(objects)-1].Position().Y > 0
 	if narrow {
 		return stack{h.gap}.MinSize(objects)
 	}
 	for _, o := range objects {
 		out = out.Max(o.MinSize())
+	}
+	return out
+}
+
+// visible returns the objects that are not hidden.
+func visible(objects []fyne.CanvasObject) []fyne.CanvasObject {
+	out := make([]fyne.CanvasObject, 0, len(objects))
+	for _, o := range objects {
+		if o.Visible() {
+			out = append(out, o)
+		}
 	}
 	return out
 }

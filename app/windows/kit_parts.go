@@ -22,6 +22,13 @@ func card(title string, right fyne.CanvasObject, body fyne.CanvasObject) fyne.Ca
 		container.New(stack{gap}, container.New(line{gap: gap, grow: t}, head...), body)))
 }
 
+// filled is a card whose body takes all the height there is.
+func filled(title string, right, body fyne.CanvasObject) fyne.CanvasObject {
+	t := newText(title, view.RoleText).bold().clipped()
+	head := container.New(inset{0, 0, gap, 0}, container.New(line{gap: gap, grow: t}, t, right))
+	return newPanel(colorCard, true, radius, container.New(inset{12, gapGroup, 12, gapGroup}, bordered(head, nil, nil, nil, body)))
+}
+
 // flush is a card whose rows reach its edges.
 func flush(title string, right fyne.CanvasObject, body fyne.CanvasObject) fyne.CanvasObject {
 	t := newText(title, view.RoleText).bold().clipped()

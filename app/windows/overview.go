@@ -36,7 +36,13 @@ type overview struct {
 
 	notices *fyne.Container
 	conns   *liveRows
+	serving *text
+	more    *link // to the connections that are not listed
+	moreBox *fyne.Container
 	brk     *liveRows
+	quotas  *liveRows
+	quota   fyne.CanvasObject // their card
+	fails   *liveRows
 	recent  *liveRows
 	calm    *text // the breakers, when all are closed
 	calmBox fyne.CanvasObject
@@ -101,9 +107,42 @@ func (p *overview) build() fyne.CanvasObject {
 			newText("", view.RoleMuted).right().clipped(), newText("", view.RoleMuted).right().clipped(),
 		}
 	})
-	p.brk = newLiveRows(columns{gap: 12, edge: 8, list: []column{{width: 90, flex: 3}, {width: 110, flex: 4}, {width: 44, right: true}}},
+	p.makeTables()
+	p.calm = newText("", view.RoleMuted).wrapped()
+	p.calmBox = container.New(inset{0, 8, 4, 8}, p.calm)
+	p.setup = newSetupCard(p.u, true)
+	p.chart = newChart(func(at int) string { return p.u.hour.BarTip(p.u.now(), at) })
+	p.hour = newText("", view.RoleMuted)
+	breakers := flush(view.T("Breakers"), newLink(view.T("Details"), func() { p.u.goTo(pageCooldowns + "/" + showBreakers) }), container.New(stack{gapSmall}, p.brk.box, p.calmBox))
+	all := newLink(view.T("All activity"), func() { p.u.goTo(pageActivity) })
+	p.serving = newText("", view.RoleMuted).wrapped()
+	p.more = newLink("", func() { p.u.goTo(pageConnections) })
+	p.quota = flush(view.T("Claude quotas"), nil, p.quotas.box)
+	p.moreBox = container.New(inset{0, 8, 4, 8}, container.New(line{}, p.more))
+	serving := container.New(stack{gapSmall}, container.New(inset{0, 8, 4, 8}, p.serving), p.conns.box, p.moreBox)
+	p.content = scrolled(
+		p.notices,
+		flush(view.T("Connections"), newLink(view.T("Manage"), func() { p.u.goTo(pageConnections) }), serving),
+		container.New(halves{gap: gapGroup, turn: 680}, filled(view.T("The last hour"), p.hour, p.chart), flush(view.T("Failures of the last hour"), nil, p.fails.box)),
+		container.New(halves{gap: gapGroup, turn: 680}, breakers, p.quota),
+		p.setup.box,
+		flush(view.T("Recent requests"), all, p.recent.box),
+	)
+	p.welcome = newWelcome(p.u)
+	p.root = container.NewStack(p.content, p.welcome.box)
+	return p.root
+}
+
+// makeTables makes the short lists below the connections.
+func (p *overview) makeTables() {
+	p.brk = newLiveRows(columns{gap: 12, edge: 8, list: []column{{width: 108, flex: 3}, {width: 104, flex: 3}, {width: 44, flex: 2}, {width: 40, right: true}}},
 		func() []fyne.CanvasObject {
-			return []fyne.CanvasObject{newText("", view.RoleText).clipped(), newBadge(), newText("", view.RoleMuted).right()}
+			return []fyne.CanvasObject{newText("", view.RoleText).clipped(), newBadge(), newStrip(), newText("", view.RoleMuted).right()}
+		})
+	p.quotas = newQuotaRows(true)
+	p.fails = newLiveRows(columns{gap: 12, edge: 8, list: []column{{width: 90, flex: 2}, {width: 110, flex: 3}, {width: 36, right: true}, {width: 74, right: true, priority: 1}}},
+		func() []fyne.CanvasObject {
+			return []fyne.CanvasObject{newText("", view.RoleText).clipped(), newText("", view.RoleMuted).clipped(), newText("", view.RoleText).right(), newText("", view.RoleMuted).right().clipped()}
 		})
 	p.recent = newLiveRows(columns{gap: 12, edge: 8, list: []column{
 		{width: 64}, {width: 90, flex: 1, priority: 2}, {width: 110, flex: 2}, {width: 130, flex: 2}, {width: 56}, {width: 56, right: true},
@@ -113,23 +152,6 @@ func (p *overview) build() fyne.CanvasObject {
 			newWho(), newBadge(), newText("", view.RoleMuted).right(),
 		}
 	})
-	p.calm = newText("", view.RoleMuted).wrapped()
-	p.calmBox = container.New(inset{0, 8, 4, 8}, p.calm)
-	p.setup = newSetupCard(p.u, true)
-	p.chart = newChart(func(at int) string { return p.u.hour.BarTip(p.u.now(), at) })
-	p.hour = newText("", view.RoleMuted)
-	breakers := flush(view.T("Breakers"), newLink(view.T("Details"), func() { p.u.goTo(pageCooldowns + "/" + showBreakers) }), container.New(stack{gapSmall}, p.brk.box, p.calmBox))
-	all := newLink(view.T("All activity"), func() { p.u.goTo(pageActivity) })
-	p.content = scrolled(
-		p.notices,
-		flush(view.T("Connections"), newLink(view.T("Manage"), func() { p.u.goTo(pageConnections) }), p.conns.box),
-		card(view.T("The last hour"), p.hour, p.chart),
-		container.New(halves{gap: gapGroup, turn: 680}, breakers, p.setup.box),
-		flush(view.T("Recent requests"), all, p.recent.box),
-	)
-	p.welcome = newWelcome(p.u)
-	p.root = container.NewStack(p.content, p.welcome.box)
-	return p.root
 }
 
 func (p *overview) apply() {
@@ -149,8 +171,11 @@ func (p *overview) apply() {
 		return
 	}
 	p.applyNotices()
-	p.applyConnections()
-	p.applyBreakers()
+	brief, more, closed := view.Brief(u.snap)
+	p.applyConnections(brief, more)
+	p.applyBreakers(brief.Breakers, closed)
+	p.applyQuotas()
+	p.applyFailures()
 	p.applyRecent()
 	p.chart.show(p.u.hour.Bars(p.u.now()))
 	p.hour.set(p.u.hour.Line(p.u.now()))
@@ -176,12 +201,13 @@ func (p *overview) applyNotices() {
 	show(p.notices, len(list) > 0)
 }
 
-func (p *overview) applyConnections() {
+func (p *overview) applyConnections(s control.Snapshot, more int) {
 	u := p.u
-	rows := view.ConnectionRows(u.snap, view.ByOrder, false, u.now())
+	p.serving.set(view.Serving(u.snap))
+	rows := view.ConnectionRows(s, view.ByOrder, false, u.now())
 	p.conns.resize(len(rows))
 	for i, v := range rows {
-		r, c := p.conns.rows[i], u.snap.Connections[i]
+		r, c := p.conns.rows[i], s.Connections[i]
 		r.cells[0].(*text).set(v.Name)
 		r.cells[1].(*badge).show(v.Badge)
 		r.cells[2].(*text).set(v.Provider)
@@ -189,6 +215,46 @@ func (p *overview) applyConnections() {
 		r.cells[4].(*text).set(v.LastUsed)
 		r.tips[1], r.tips[4] = v.Badge.Tip, v.UsedTip
 		r.onTap = func() { u.goTo(pageConnections + "/" + v.ID) }
+	}
+	show(p.moreBox, more > 0)
+	p.more.label.set(view.Tf("%d more connections", more))
+}
+
+// applyQuotas shows how full the windows of the Claude subscriptions are.
+func (p *overview) applyQuotas() {
+	owners := view.QuotaOwners(p.u.snap, p.u.now())
+	n := 0
+	for _, o := range owners {
+		n += len(o.Windows)
+	}
+	show(p.quota, n > 0)
+	p.quotas.resize(n)
+	at := 0
+	for _, o := range owners {
+		for i, q := range o.Windows {
+			name := o.Name
+			if i > 0 {
+				name = ""
+			}
+			fillQuota(p.quotas.rows[at], q, name)
+			p.quotas.rows[at].onTap = func() { p.u.goTo(pageConnections + "/" + o.ID) }
+			at++
+		}
+	}
+}
+
+// applyFailures sums up what went wrong in the last hour.
+func (p *overview) applyFailures() {
+	list := view.Failures(p.u.activity, p.u.now())
+	p.fails.resize(len(list))
+	p.fails.empty(len(list) == 0, view.T("None. What an upstream refuses or breaks is summed up here, also where another connection answered in its place."))
+	for i, f := range list {
+		r := p.fails.rows[i]
+		for at, s := range []string{f.Who, f.Why, "×" + f.Count, f.Last} {
+			r.cells[at].(*text).set(s)
+		}
+		r.tips[3] = f.Tip
+		r.onTap = func() { p.u.goTo(pageActivity + "/" + strconv.FormatInt(f.ID, 10)) }
 	}
 }
 
@@ -203,23 +269,28 @@ func served(c control.Connection) string {
 	}
 }
 
-func (p *overview) applyBreakers() {
+func (p *overview) applyBreakers(list []control.Breaker, more int) {
 	u := p.u
 	now := u.now()
-	p.brk.resize(len(u.snap.Breakers))
+	p.brk.resize(len(list))
 	calm := true
-	for i, b := range u.snap.Breakers {
+	for i, b := range list {
 		r := p.brk.rows[i]
 		v := view.BreakerBadge(b, now)
 		calm = calm && b.State == "CLOSED"
 		r.cells[0].(*text).set(b.ProviderName)
 		r.cells[1].(*badge).show(v)
-		r.cells[2].(*text).set(strconv.Itoa(b.FailureCount) + "/" + strconv.Itoa(b.FailureThreshold))
-		r.tips[1] = v.Tip
-		r.tips[2] = view.Tf("%d of %d counted failures until it opens", b.FailureCount, b.FailureThreshold)
+		past := u.history.Strip(b.Provider, u.activity, now)
+		r.cells[2].(*strip).show(past)
+		r.cells[3].(*text).set(strconv.Itoa(b.FailureCount) + "/" + strconv.Itoa(b.FailureThreshold))
+		r.tips[1], r.tips[2] = v.Tip, past.Tip
+		r.tips[3] = view.Tf("%d of %d counted failures until it opens", b.FailureCount, b.FailureThreshold)
 	}
-	show(p.calmBox, calm)
-	if calm {
+	show(p.calmBox, calm || more > 0)
+	switch {
+	case !calm && more > 0:
+		p.calm.set(view.Tf("%d more are listed in the details.", more))
+	case calm:
 		p.calm.set(view.T("All closed. A breaker opens when a provider keeps failing, keeps requests away from it for a while, then lets one probe through."))
 	}
 }

@@ -116,7 +116,7 @@ func (r *rowRenderer) Layout(size fyne.Size) {
 		c.Show()
 		h := size.Height
 		switch c.(type) {
-		case *text, *badge, *glyph, *pair, *who, *meter, *rowWord:
+		case *text, *badge, *glyph, *pair, *who, *meter, *rowWord, *strip:
 		default:
 			h = min(c.MinSize().Height, size.Height)
 		}

@@ -136,6 +136,7 @@ type ui struct {
 	providers []control.Provider
 	activity  []control.Activity
 	hour      view.Hour
+	history   view.History // of the breakers
 
 	frame   *frame
 	pages   []page
