@@ -67,6 +67,7 @@ func Assemble(ctx context.Context, p Parts) (*Product, error) {
 	stream, meter := events.New(svc, p.Log), metrics.NewMeter()
 	api := rest.New(rest.Options{
 		Facade: svc, Events: stream, Metrics: metrics.Handler(meter, svc), Leases: svc, Token: func() string { return p.Token }, Log: p.Log,
+		Version: svc.Version,
 		Key: func(presented ...string) error {
 			_, err := svc.Authorize(control.ScopeManage, presented...)
 			return err

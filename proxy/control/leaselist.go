@@ -3,6 +3,7 @@ package control
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -38,8 +39,11 @@ func (s *Service) Leases(context.Context) ([]HeldLease, error) {
 			names[k.ID] = k.Name
 		}
 	}
+	held := slices.SortedFunc(maps.Values(s.holdings(s.leaseNow())), func(a, b lease.Lease) int {
+		return cmp.Or(a.ExpiresAt.Compare(b.ExpiresAt), a.AcquiredAt.Compare(b.AcquiredAt), strings.Compare(a.ID, b.ID))
+	})
 	out := []HeldLease{}
-	for _, l := range s.holdings(s.leaseNow()) {
+	for _, l := range held {
 		v := HeldLease{
 			ID: l.ID, ConnectionID: l.ConnectionID, Provider: l.Provider, Owner: l.OwnerHash[:min(ownerDigits, len(l.OwnerHash))],
 			KeyID: l.KeyID, KeyName: names[l.KeyID], Generation: l.Generation,
@@ -50,7 +54,6 @@ func (s *Service) Leases(context.Context) ([]HeldLease, error) {
 		}
 		out = append(out, v)
 	}
-	slices.SortFunc(out, func(a, b HeldLease) int { return cmp.Or(a.Until.Compare(b.Until), strings.Compare(a.ID, b.ID)) })
 	return out, nil
 }
 

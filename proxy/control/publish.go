@@ -9,10 +9,12 @@ import (
 )
 
 // Pace of the snapshots: a change of state is published at once, together with
-// what follows within settle; counters at most once in usePause.
+// what follows within settle, but not within statePause of the last; counters
+// at most once in usePause.
 const (
-	settle   = 50 * time.Millisecond
-	usePause = time.Second
+	settle     = 50 * time.Millisecond
+	statePause = 200 * time.Millisecond
+	usePause   = time.Second
 )
 
 // publish sends a snapshot after every change, and again when a state ends by
@@ -22,24 +24,23 @@ func (s *Service) publish() {
 	var dueC <-chan time.Time
 	var last time.Time
 	for {
-		pause := settle
+		state := true
 		select {
 		case <-s.stop:
-			if due != nil {
-				due.Stop()
-			}
-			return
 		case <-s.stateDirty:
 		case <-dueC:
 		case <-s.useDirty:
-			pause = max(settle, usePause-time.Since(last))
+			state = s.pause(max(settle, usePause-time.Since(last)), s.stateDirty)
 		}
-		if !s.pause(pause) {
-			return
+		if state {
+			s.pause(max(settle, statePause-time.Since(last)), nil)
 		}
 		if due != nil {
 			due.Stop()
 			due, dueC = nil, nil
+		}
+		if s.stopped() {
+			return
 		}
 		if s.hub.empty() {
 			continue
@@ -54,19 +55,15 @@ func (s *Service) publish() {
 	}
 }
 
-// pause waits for d; a change of state ends a long pause early.
-func (s *Service) pause(d time.Duration) bool {
+// pause waits for d; it reports true when something ended it early.
+func (s *Service) pause(d time.Duration, urgent <-chan struct{}) (early bool) {
 	t := time.NewTimer(d)
 	defer t.Stop()
-	urgent := s.stateDirty
-	if d <= settle {
-		urgent = nil // everything that comes within settle goes together
-	}
 	select {
 	case <-t.C:
+		return false
 	case <-urgent:
 	case <-s.stop:
-		return false
 	}
 	return true
 }

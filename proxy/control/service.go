@@ -89,6 +89,7 @@ type Service struct {
 	desktop       atomic.Bool
 	activity      atomic.Int64 // the newest id
 	seq           atomic.Uint64
+	version       atomic.Uint64 // changes of state
 
 	edit sync.Mutex // one command changes connections or settings at a time
 
@@ -314,7 +315,14 @@ func (s *Service) Warn(a Alert) {
 // newID returns a fresh id for a connection.
 func newID() string { return rand.Text() }
 
-func (s *Service) markState() { mark(s.stateDirty) }
+// markState tells that something other than the counters has changed.
+func (s *Service) markState() {
+	s.version.Add(1)
+	mark(s.stateDirty)
+}
+
+// Version counts the changes of state; those of counters alone are left out.
+func (s *Service) Version() uint64 { return s.version.Load() }
 
 // MarkUse tells that a connection's counters have changed.
 func (s *Service) MarkUse() { mark(s.useDirty) }

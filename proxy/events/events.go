@@ -64,9 +64,12 @@ type Handler struct {
 
 // subscription is one life of the subscription to the facade. Events of an
 // older life are dropped.
-type subscription struct{ cancel context.CancelFunc }
+type subscription struct {
+	cancel context.CancelFunc
+	over   <-chan struct{}
+}
 
-// message is an event, encoded once for all clients.
+// message is an event, or a batch of them, encoded once for all clients.
 type message struct {
 	id   string
 	kind control.EventType
@@ -81,7 +84,9 @@ func New(source Source, log *slog.Logger) *Handler {
 	}
 	s := sse.New()
 	s.AutoReplay, s.AutoStream = false, false
-	s.SplitData = true
+	// An event's JSON has no line breaks, and those between the frames of a batch
+	// are meant.
+	s.SplitData = false
 	s.BufferSize = 1 // a client's pump has one event under way at most
 	// A connection that carried a stream keeps the stream's write deadline.
 	s.Headers["Connection"] = "close"
@@ -186,7 +191,7 @@ func (h *Handler) join(ctx context.Context, c *client) error {
 			cancel()
 			return err
 		}
-		sub := &subscription{cancel: cancel}
+		sub := &subscription{cancel: cancel, over: ctx.Done()}
 		h.sub = sub
 		h.relays.Go(func() { h.relay(sub, events) })
 	}
@@ -207,18 +212,57 @@ func (h *Handler) leave(c *client) {
 	h.serving.Done()
 }
 
-// relay hands the facade's events to every client. When the facade ends the
-// stream by itself, the clients are cut: they reconnect and get a snapshot.
+// relay hands the facade's events to every client, all but snapshots in
+// batches. When the facade ends the stream by itself, the clients are cut: they
+// reconnect and get a snapshot.
 func (h *Handler) relay(sub *subscription, events <-chan control.Event) {
 	defer sub.cancel()
-	for ev := range events {
-		m, err := h.encode(ev)
-		if err != nil {
-			h.log.Error("event not encoded", "type", string(ev.Type), "error", err)
-			continue
+	var b batch
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case ev, ok := <-events:
+			if !ok {
+				h.ended(sub)
+				return
+			}
+			h.take(sub, &b, ev)
+		case <-timer.C:
 		}
+		if b.data.Len() == 0 {
+			timer.Stop()
+		} else if wait := time.Until(b.due); wait > 0 {
+			timer.Reset(wait)
+		} else {
+			h.flush(sub, &b)
+		}
+	}
+}
+
+// take puts an event into the batch. A snapshot goes out by itself, because a
+// newer one takes its place in the queues, and what came before it goes first.
+func (h *Handler) take(sub *subscription, b *batch, ev control.Event) {
+	m, err := h.encode(ev)
+	switch {
+	case err != nil:
+		h.log.Error("event not encoded", "type", string(ev.Type), "error", err)
+	case ev.Type == control.EventSnapshot:
+		h.flush(sub, b)
+		h.broadcast(sub, m)
+	default:
+		b.add(m, time.Now())
+	}
+}
+
+func (h *Handler) flush(sub *subscription, b *batch) {
+	if m, ok := b.take(time.Now()); ok {
 		h.broadcast(sub, m)
 	}
+}
+
+// ended cuts the clients of a subscription that is over.
+func (h *Handler) ended(sub *subscription) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.sub != sub {
@@ -230,14 +274,37 @@ func (h *Handler) relay(sub *subscription, events <-chan control.Event) {
 	}
 }
 
+// broadcast queues a message for every client and wakes them in groups.
 func (h *Handler) broadcast(sub *subscription, m message) {
 	h.mu.Lock()
-	defer h.mu.Unlock()
 	if h.sub != sub {
+		h.mu.Unlock()
 		return
 	}
+	woken := make([]*client, 0, len(h.clients))
 	for c := range h.clients {
-		c.queue.put(m)
+		if c.queue.add(m) {
+			woken = append(woken, c)
+		}
+	}
+	h.mu.Unlock()
+	for i, c := range woken {
+		if i > 0 && i%wakeGroup == 0 && !sub.pause(wakePause) {
+			return
+		}
+		c.queue.signal()
+	}
+}
+
+// pause waits; it reports false when the subscription is over.
+func (s *subscription) pause(d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-s.over:
+		return false
 	}
 }
 

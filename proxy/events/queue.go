@@ -23,8 +23,15 @@ type queue struct {
 
 func newQueue() *queue { return &queue{filled: make(chan struct{}, 1)} }
 
-// put queues an event; it never blocks.
+// put queues an event and tells; it never blocks.
 func (q *queue) put(m message) {
+	if q.add(m) {
+		q.signal()
+	}
+}
+
+// add queues an event; it reports false for one that is of no use any more.
+func (q *queue) add(m message) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	switch {
@@ -34,11 +41,11 @@ func (q *queue) put(m message) {
 		}
 		q.others = append(q.others, m)
 	case m.seq < q.sent:
-		return // overtaken by the snapshot that was sent first
+		return false // overtaken by the snapshot that was sent first
 	case q.snapshot == nil || q.snapshot.seq <= m.seq:
 		q.snapshot = &m
 	}
-	q.signal()
+	return true
 }
 
 func (q *queue) signal() {

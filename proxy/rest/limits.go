@@ -133,5 +133,23 @@ func (a *api) metrics(w http.ResponseWriter, r *http.Request) {
 		a.fail(w, r, errNoMetrics)
 		return
 	}
-	a.figures.ServeHTTP(w, r)
+	a.serveShared(w, r, func(r *http.Request) (encoded, error) {
+		page := recorded{header: http.Header{}, encoded: encoded{status: http.StatusOK}}
+		a.figures.ServeHTTP(&page, r)
+		page.media = page.header.Get("Content-Type")
+		return page.encoded, nil
+	})
+}
+
+// recorded keeps what a handler writes.
+type recorded struct {
+	header http.Header
+	encoded
+}
+
+func (p *recorded) Header() http.Header    { return p.header }
+func (p *recorded) WriteHeader(status int) { p.status = status }
+func (p *recorded) Write(b []byte) (int, error) {
+	p.data = append(p.data, b...)
+	return len(b), nil
 }

@@ -69,6 +69,9 @@ func (s *schemas) operation(rt Route, sh shape, failure object) object {
 			"default":         object{"description": "refused or failed", "content": jsonContent(failure)},
 		},
 	}
+	if rt.shared() {
+		op["responses"].(object)["304"] = object{"description": "not changed since the answer with the ETag in If-None-Match"}
+	}
 	switch {
 	case rt.Public:
 		op["security"] = []any{}

@@ -77,7 +77,9 @@ func TestDocumentIsWellFormed(t *testing.T) {
 					t.Errorf("%s: the parameter %s is not declared", name, m[1])
 				}
 			}
-			if answers := at(op, "responses").(object); len(answers) != 2 || answers["default"] == nil {
+			answers := maps.Clone(at(op, "responses").(object))
+			delete(answers, "304")
+			if len(answers) != 2 || answers["default"] == nil {
 				t.Errorf("%s: answers %v", name, answers)
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"path"
@@ -19,6 +20,7 @@ const (
 	MaxBody = 1 << 20
 	// TestTimeout is how long a connection test may take (sheet §2.11).
 	TestTimeout = 30 * time.Second
+	jsonMedia   = "application/json"
 )
 
 // Options is what the API is built on.
@@ -37,6 +39,9 @@ type Options struct {
 	Metrics http.Handler
 	// Leases serves the clients' exclusive leases; nil refuses them.
 	Leases Leases
+	// Version counts the changes of state, so that an answer is encoded once for
+	// all who read it in the same state; nil encodes it for each.
+	Version func() uint64
 	// Log gets failures, never a credential; nil discards them.
 	Log *slog.Logger
 	// Now is the real clock; nil means time.Now.
@@ -54,6 +59,7 @@ type api struct {
 	started time.Time
 	auth    *authority
 	health  healthCache
+	answers *answers
 	mux     *http.ServeMux
 	// document is made at the first question and kept.
 	document func() map[string]any
@@ -75,7 +81,7 @@ func newAPI(o Options) *api {
 	a := &api{
 		facade: o.Facade, events: o.Events, leases: o.Leases, figures: o.Metrics, log: o.Log, now: o.Now, started: o.Now(),
 		auth: newAuthority(o.Token, o.Key, o.Log, o.Now), mux: http.NewServeMux(),
-		document: sync.OnceValue(Document),
+		document: sync.OnceValue(Document), answers: newAnswers(o.Version, o.Now),
 	}
 	for _, rt := range routes {
 		a.mux.HandleFunc(rt.Method+" "+rt.Path, a.handle(rt))
@@ -126,6 +132,7 @@ func (a *api) handle(rt Route) http.HandlerFunc {
 	if rt.Client {
 		return func(w http.ResponseWriter, r *http.Request) { rt.raw(a, w, r) }
 	}
+	shared := rt.shared()
 	return func(w http.ResponseWriter, r *http.Request) {
 		if !rt.Public {
 			if err := a.auth.check(r); err != nil {
@@ -141,12 +148,61 @@ func (a *api) handle(rt Route) http.HandlerFunc {
 			rt.raw(a, w, r)
 			return
 		}
+		if shared {
+			a.serveShared(w, r, func(r *http.Request) (encoded, error) { return a.encodeAnswer(rt.handler(a, r)) })
+			return
+		}
+		if isWrite(r.Method) {
+			defer a.answers.wrote()
+		}
 		status, body, err := rt.handler(a, r)
 		if err != nil {
 			a.fail(w, r, err)
 			return
 		}
 		a.write(w, r, status, body)
+	}
+}
+
+// encodeAnswer makes an answer of what a handler returns.
+func (a *api) encodeAnswer(status int, body any, err error) (encoded, error) {
+	if err != nil {
+		return encoded{}, err
+	}
+	data, err := json.Marshal(body)
+	if err != nil {
+		return encoded{}, fmt.Errorf("encode the answer: %w", err)
+	}
+	out := encoded{status: status, media: jsonMedia, data: append(data, '\n')}
+	if t, ok := body.(interface{ etag() string }); ok {
+		out.tag = t.etag()
+	} else {
+		out.tag = tagOf(data)
+	}
+	return out, nil
+}
+
+// serveShared sends an answer that is encoded once for all who ask for it now.
+func (a *api) serveShared(w http.ResponseWriter, r *http.Request, encode func(*http.Request) (encoded, error)) {
+	out, err := a.answers.get(r.Context(), r.URL.Path+"?"+r.URL.RawQuery, func(ctx context.Context) (encoded, error) {
+		return encode(r.WithContext(ctx))
+	})
+	if err != nil {
+		a.fail(w, r, err)
+		return
+	}
+	h := w.Header()
+	if out.tag != "" {
+		h.Set("ETag", out.tag)
+		if unchanged(r, out.tag) {
+			w.WriteHeader(http.StatusNotModified)
+			return
+		}
+	}
+	h.Set("Content-Type", out.media)
+	w.WriteHeader(out.status)
+	if _, err := w.Write(out.data); err != nil {
+		a.log.DebugContext(r.Context(), "answer not sent", "path", r.URL.Path, "error", err)
 	}
 }
 
@@ -160,7 +216,7 @@ func (a *api) write(w http.ResponseWriter, r *http.Request, status int, body any
 	if t, ok := body.(interface{ etag() string }); ok {
 		w.Header().Set("ETag", t.etag())
 	}
-	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Type", jsonMedia)
 	w.WriteHeader(status)
 	if _, err := w.Write(append(data, '\n')); err != nil {
 		a.log.DebugContext(r.Context(), "answer not sent", "path", r.URL.Path, "error", err)

@@ -15,6 +15,10 @@ type Route struct {
 	raw     func(*api, http.ResponseWriter, *http.Request)
 }
 
+// shared reports whether the route's answer is the same for everybody who may
+// read it.
+func (rt Route) shared() bool { return rt.Method == http.MethodGet && !rt.Public && rt.handler != nil }
+
 var routes = []Route{
 	{
 		Method: "GET", Path: "/api/state", handler: (*api).state,

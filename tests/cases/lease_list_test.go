@@ -1,6 +1,7 @@
 package cases
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -22,9 +23,9 @@ func TestTheOperatorSeesAndEndsLeases(t *testing.T) {
 	if err != nil || len(list) != 2 {
 		t.Fatalf("leases %+v, %v", list, err)
 	}
-	l := list[0]
+	l := list[slices.IndexFunc(list, func(l control.HeldLease) bool { return strings.HasPrefix(lease.Hash(a.owner), l.Owner) })]
 	if l.ConnectionName != "alpha" || l.ConnectionID != k.Connection("alpha").ID || l.Provider != "demo" || l.KeyID != key.ID || l.KeyName != key.Name ||
-		l.Generation != gen || !l.Until.After(l.Since) || len(l.Owner) != 8 || !strings.HasPrefix(lease.Hash(a.owner), l.Owner) {
+		l.Generation != gen || !l.Until.After(l.Since) || len(l.Owner) != 8 {
 		t.Errorf("lease %+v", l)
 	}
 	if err := k.Facade().EndLease(t.Context(), l.ID); err != nil {
