@@ -46,7 +46,12 @@ func newConnectionDetail(u *ui, _ *connections) *connectionDetail {
 	d.try = newButton(view.T("Test"), func() { d.test(d.id) })
 	d.clear = newButton(view.T("Clear cooldown"), func() { u.clearCooldown(d.id) })
 	d.verdict = newVerdictLine()
-	top := container.New(line{gap: gap, grow: d.story}, d.shape, d.story, d.clear, d.try, d.edit)
+	provider := newLink(view.T("Provider"), func() {
+		if c, ok := u.connectionByID(d.id); ok {
+			u.goToProvider(c.Provider)
+		}
+	})
+	top := container.New(line{gap: gap, grow: d.story}, d.shape, d.story, provider, d.clear, d.try, d.edit)
 	d.claude = newClaudeBox(u, false)
 	d.rule = container.New(sized{height: 1}, newPanel(theme.ColorNameSeparator, false, 0, container.NewStack()))
 	d.body = container.New(stack{10}, top, d.verdict.box, d.facts, d.rule, d.claude.box)

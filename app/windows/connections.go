@@ -229,7 +229,7 @@ func (p *connections) menu(id string, at fyne.Position) {
 	menu := fyne.NewMenu("",
 		item(view.T("Edit…"), func() { p.u.editDialog(c) }),
 		item(view.T("Test"), func() { p.detail.test(id) }),
-		clear, enable, fyne.NewMenuItemSeparator(), up, down, fyne.NewMenuItemSeparator(),
+		clear, enable, item(view.T("Show provider"), func() { p.u.goToProvider(c.Provider) }), fyne.NewMenuItemSeparator(), up, down, fyne.NewMenuItemSeparator(),
 		item(view.T("Delete…"), func() { p.u.askDelete(c) }))
 	pop := widget.NewPopUpMenu(menu, p.u.win.Canvas())
 	if at.X+pop.MinSize().Width > p.u.win.Canvas().Size().Width-gapEdge {

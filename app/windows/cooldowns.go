@@ -155,10 +155,10 @@ func (p *cooldowns) unlock(f control.LockoutFilter) {
 }
 
 // askReset asks before every breaker is closed.
-func (p *cooldowns) askReset() {
-	confirm(p.u.win.Canvas(), view.T("Reset every breaker?"),
+func askReset(u *ui) {
+	confirm(u.win.Canvas(), view.T("Reset every breaker?"),
 		view.T("All breakers close and all locked models are asked again, whether or not the providers have recovered. Cooldowns of connections stay."),
 		view.T("Reset"), func() {
-			call(p.u, p.u.facade.ResetBreakers, func(n int) { p.u.frame.tell(view.BreakersReset(n)) }, nil)
+			call(u, u.facade.ResetBreakers, func(n int) { u.frame.tell(view.BreakersReset(n)) }, nil)
 		})
 }

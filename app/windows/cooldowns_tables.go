@@ -275,11 +275,18 @@ func newBreakerTable(p *cooldowns) *breakerTable {
 	t.list = newPickList(func() int { return len(t.rows) }, func() fyne.CanvasObject {
 		return newRow(&t.cols, 34, newText("", view.RoleText).clipped(), newBadge(), newMeter(), newText("", view.RoleMuted).clipped(), newText("", view.RoleMuted).right())
 	}, t.fill, func() int { return min(t.chosen, len(t.rows)-1) }, func(i int) { t.chosen = i; t.list.mark() })
+	t.list.onKey = func(e *fyne.KeyEvent) bool {
+		if at := t.list.at(); at >= 0 && (e.Name == fyne.KeyReturn || e.Name == fyne.KeyEnter) {
+			t.p.u.goToProvider(t.rows[at].ID)
+			return true
+		}
+		return false
+	}
 	t.blank = container.NewStack(emptyNote(view.ShapeRing, view.T("No breaker yet"),
 		view.T("Each provider gets one with its first connection. It opens when the provider keeps failing."), nil))
 	t.box = tableBox(newTableHead(&t.cols, nil), t.list, t.blank)
 	t.left = newText(view.T("One breaker guards each provider."), view.RoleMuted)
-	t.right = newButton(view.T("Reset breakers…"), p.askReset)
+	t.right = newButton(view.T("Reset breakers…"), func() { askReset(p.u) })
 	return t
 }
 
@@ -294,6 +301,10 @@ func (t *breakerTable) fill(i widget.ListItemID, o fyne.CanvasObject) {
 	r.cells[3].(*text).set(v.LastFailure)
 	r.cells[4].(*text).set(v.Opened)
 	r.tips[1], r.tips[2], r.tips[3] = v.Badge.Tip, v.CountTip, v.FailureTip
+	r.onMenu = func(at fyne.Position) {
+		item := fyne.NewMenuItem(view.T("Show provider"), func() { t.p.u.goToProvider(v.ID) })
+		widget.NewPopUpMenu(fyne.NewMenu("", item), t.p.u.win.Canvas()).ShowAtPosition(at)
+	}
 }
 
 func (t *breakerTable) apply() {

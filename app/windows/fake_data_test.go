@@ -53,7 +53,8 @@ func newFake(state string, now time.Time) *fake {
 	f.policy.env = object(`{"providerBreaker":{"apikey":{"resetTimeoutMs":45000}}}`)
 	f.policy.rules = []byte(`{"claude":[{"status":429,"match":"weekly limit","scope":"connection","reason":"quota_exhausted","cooldownMs":18000000},{"status":400,"match":"prompt is too long","scope":"model","reason":"model_capacity"}],"openai":[{"status":503,"scope":"provider","reason":"server_error","cooldownMs":1800000}]}`)
 	f.policy.defaults = []byte(`{"openrouter":{"cooldownMs":3600000,"scope":"connection"}}`)
-	f.policy.stored = object(`{"connectionCooldown":{"apikey":{"baseCooldownMs":2500}}}`)
+	f.policy.stored = object(`{"connectionCooldown":{"apikey":{"baseCooldownMs":2500}},"providerQuotaOverrides":{"openai":{"rpm":60,"rateLimitCooldownSeconds":45}},"quotaPreflight":{"providerWindowDefaults":{"claude":{"five_hour":5,"seven_day":2}}}}`)
+	f.policy.all.SessionAffinityTTLMs = 1_800_000
 	switch state {
 	case "well", "nothing", "paused":
 		f.calm(state, now)

@@ -20,6 +20,9 @@ const policyDefaults = `{
  "streamRecovery":{"throughputWatchdog":{"warmupMs":30000,"windowMs":30000,"minUsefulBytesPerSecond":4,"minUsefulBytes":1}},
  "waitForCooldown":{"enabled":true,"maxRetries":5,"maxRetryWaitSec":90},
  "streamStallCooldown":{"enabled":false},
+ "tokenRefreshBreaker":{"scope":"provider","failureThreshold":5,"cooldownMs":1800000},
+ "quotaShareConcurrencyLimit":{"enabled":true},"p2cLatency":{"weight":0},"credentialHealthCheck":{"intervalMinutes":60},
+ "emergencyFallback":{"enabled":true,"model":"nvidia/openai/gpt-oss-120b","maxOutputTokens":4096},
  "providerCooldown":{"enabled":false,"minRetryCooldownMs":5000,"maxRetryCooldownMs":300000}}`
 
 const lockoutDefaults = `{"enabled":false,"errorCodes":[403,404,429,502,503,504],"baseCooldownMs":120000,"maxCooldownMs":1800000,"maxBackoffSteps":10,"useExponentialBackoff":true}`
@@ -30,6 +33,7 @@ type policyState struct {
 	env             map[string]any // what a seed of the environment gives
 	rules, defaults json.RawMessage
 	patches         []string
+	all             control.AllSettings
 }
 
 // over merges a patch into a document; null removes.
@@ -43,6 +47,8 @@ func over(doc, patch map[string]any) map[string]any {
 		switch {
 		case v == nil:
 			delete(out, k)
+		case k == "providerQuotaOverrides" || k == "providerWindowDefaults":
+			out[k] = v // replaced whole
 		case ok:
 			below, _ := out[k].(map[string]any)
 			out[k] = over(below, sub)
@@ -126,4 +132,21 @@ func (f *fake) EditGuide(ctx context.Context, p control.GuidePatch) (control.Gui
 	}
 	f.mu.Unlock()
 	return f.Guide(ctx)
+}
+
+func (f *fake) AllSettings(context.Context) (control.AllSettings, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.policy.all, nil
+}
+
+func (f *fake) EditAllSettings(_ context.Context, p control.AllSettingsPatch) (control.AllSettings, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	raw, _ := json.Marshal(p)
+	f.policy.patches = append(f.policy.patches, string(raw))
+	if err := f.refused(); err != nil {
+		return control.AllSettings{}, err
+	}
+	return f.policy.all, json.Unmarshal(raw, &f.policy.all)
 }

@@ -161,6 +161,8 @@ type knobCell struct {
 	entry  *field
 	onOff  *keyToggle
 	tri    *choice
+	pick   *choice
+	offers []view.Option // of pick
 	note   *text
 	back   *keyIcon
 	box    *fyne.Container
@@ -185,12 +187,16 @@ func newKnobCell(card *knobCard, k view.Knob) *knobCell {
 		c.tri = newChoice(triWords(), func(string) { card.awake() })
 		c.tri.show(triWords()[0])
 		objects = append(objects, container.New(sized{width: 124}, c.tri.boxed()))
+	case view.KnobChoice:
+		c.pick = newChoice(nil, func(string) { card.awake() })
+		c.offer("")
+		objects = append(objects, container.New(sized{width: 148}, c.pick.boxed()))
 	default:
-		c.entry = newField("")
+		c.entry = newField(k.Blank)
 		c.entry.OnChanged = c.typed
 		c.entry.OnSubmitted = func(string) { card.store() }
 		width := float32(92)
-		if k.Kind == view.KnobCodes {
+		if k.Kind == view.KnobCodes || k.Kind == view.KnobModel || k.Kind == view.KnobPairs {
 			width = 260
 		}
 		objects = append(objects, container.New(sized{width: width}, c.entry), newText(k.Unit, view.RoleMuted))
@@ -221,6 +227,8 @@ func (c *knobCell) shown() string {
 		return "false"
 	case c.tri != nil:
 		return triValues[max(0, c.tri.SelectedIndex())]
+	case c.pick != nil:
+		return c.offers[max(0, c.pick.SelectedIndex())].ID
 	}
 	return c.entry.Text
 }
@@ -235,8 +243,24 @@ func (c *knobCell) set(s string) {
 				c.tri.show(triWords()[i])
 			}
 		}
+	case c.pick != nil:
+		c.offer(s)
 	case c.entry.Text != s:
 		c.entry.SetText(s)
+	}
+}
+
+// offer shows a value of a choice, which may be one that is not offered.
+func (c *knobCell) offer(value string) {
+	c.offers = c.knob.Offered(value)
+	c.pick.Options = nil
+	for _, o := range c.offers {
+		c.pick.Options = append(c.pick.Options, o.Word)
+	}
+	for _, o := range c.offers {
+		if o.ID == value {
+			c.pick.show(o.Word)
+		}
 	}
 }
 

@@ -24,6 +24,7 @@ const (
 	pageActivity    = "activity"
 	pageSettings    = "settings"
 	pageDemo        = "demo"
+	pageProviders   = "providers"
 )
 
 // overview is the page of what is serving now.
@@ -284,6 +285,7 @@ func (p *overview) applyBreakers(list []control.Breaker, more int) {
 		r.cells[2].(*strip).show(past)
 		r.cells[3].(*text).set(strconv.Itoa(b.FailureCount) + "/" + strconv.Itoa(b.FailureThreshold))
 		r.tips[1], r.tips[2] = v.Tip, past.Tip
+		r.onTap = func() { u.goToProvider(b.Provider) }
 		r.tips[3] = view.Tf("%d of %d counted failures until it opens", b.FailureCount, b.FailureThreshold)
 	}
 	show(p.calmBox, calm || more > 0)

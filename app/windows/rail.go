@@ -53,7 +53,7 @@ func (r *rail) apply() {
 		case pageCooldowns:
 			n = view.Sidelined(r.u.snap, r.u.now())
 		}
-		i.mark(i.page == r.u.current, n)
+		i.mark(i.page == r.u.current || i.page.key() == pageConnections && r.u.current.key() == pageProviders, n)
 	}
 	if v := r.u.snap.Version; v != "" {
 		r.foot.set(view.Tf("Version %s", v))

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 
 	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/container"
 
 	"breakwater/app/windows/view"
 	"breakwater/proxy/control"
@@ -18,11 +19,14 @@ type resilienceSettings struct {
 	u       *ui
 	cards   []*knobCard
 	lockout *knobCard
+	session *knobCard
+	own     *liveRows // providers with figures of their own
 	built   bool
 
 	resilience control.Resilience
 	guide      control.Guide
-	known      [2]bool // resilience, guide
+	all        control.AllSettings
+	known      [3]bool // resilience, guide, all
 }
 
 func newResilienceSettings(u *ui) *resilienceSettings { return &resilienceSettings{u: u} }
@@ -36,8 +40,30 @@ func (p *resilienceSettings) build() fyne.CanvasObject {
 		boxes = append(boxes, k.box)
 	}
 	p.lockout = newKnobCard(p.u, view.LockoutCard(), p.editLockout)
+	p.session = newKnobCard(p.u, view.SessionsCard(), p.editSessions)
 	p.built = true
-	return scrolled(append(boxes, p.lockout.box)...)
+	return scrolled(append(boxes, p.lockout.box, p.session.box, p.ownFigures())...)
+}
+
+// ownFigures lists the providers that have figures of their own.
+func (p *resilienceSettings) ownFigures() fyne.CanvasObject {
+	p.own = newLiveRows(columns{gap: 12, edge: 0, list: []column{{width: 130, flex: 1}, {width: 200, flex: 3}}}, func() []fyne.CanvasObject {
+		return []fyne.CanvasObject{newText("", view.RolePrimary).clipped(), newText("", view.RoleMuted).clipped()}
+	})
+	return card(view.T("Providers with figures of their own"), nil, container.New(stack{gapSmall},
+		newText(view.T("A provider may have its own retry delay, limits and quota cut-offs. They are set on its page, which its connections lead to."), view.RoleMuted).wrapped(), p.own.box))
+}
+
+func (p *resilienceSettings) applyOwn() {
+	list := view.OwnFigures(p.resilience, p.u.snap)
+	p.own.resize(len(list))
+	p.own.empty(len(list) == 0, view.T("None yet."))
+	for i, o := range list {
+		r := p.own.rows[i]
+		r.cells[0].(*text).set(o.Word)
+		r.cells[1].(*text).set(view.FiguresLine(p.resilience, o.ID))
+		r.onTap = func() { p.u.goToProvider(o.ID) }
+	}
 }
 
 func (p *resilienceSettings) load() {
@@ -47,6 +73,10 @@ func (p *resilienceSettings) load() {
 	}, nil)
 	call(p.u, p.u.facade.Guide, func(g control.Guide) {
 		p.guide, p.known[1] = g, true
+		p.apply()
+	}, nil)
+	call(p.u, p.u.facade.AllSettings, func(a control.AllSettings) {
+		p.all, p.known[2] = a, true
 		p.apply()
 	}, nil)
 }
@@ -60,6 +90,10 @@ func (p *resilienceSettings) apply() {
 		for _, k := range p.cards {
 			k.take(v)
 		}
+		p.applyOwn()
+	}
+	if p.known[2] {
+		p.session.take(view.SessionValues(p.all))
 	}
 	if p.known[1] {
 		p.lockout.take(view.LockoutValues(p.guide))
@@ -82,5 +116,18 @@ func (p *resilienceSettings) editLockout(patch json.RawMessage, fail func(error)
 		func(g control.Guide) {
 			p.guide = g
 			p.lockout.saved(view.LockoutValues(g), patch)
+		}, fail)
+}
+
+func (p *resilienceSettings) editSessions(patch json.RawMessage, fail func(error)) {
+	change, err := view.SessionPatch(patch)
+	if err != nil {
+		fail(err)
+		return
+	}
+	call(p.u, func(ctx context.Context) (control.AllSettings, error) { return p.u.facade.EditAllSettings(ctx, change) },
+		func(a control.AllSettings) {
+			p.all = a
+			p.session.saved(view.SessionValues(a), patch)
 		}, fail)
 }

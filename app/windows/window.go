@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -140,6 +141,7 @@ type ui struct {
 
 	frame   *frame
 	pages   []page
+	side    []page // those that the rail does not list
 	current page
 	ticking bool
 	drawn   time.Time
@@ -207,6 +209,7 @@ func (u *ui) build(at string) {
 	if u.snap.Demo {
 		u.pages = append(u.pages, newDemo(u))
 	}
+	u.side = []page{newProvider(u)}
 	u.current = nil
 	u.frame = newFrame(u)
 	u.win.SetContent(u.frame.root)
@@ -218,7 +221,7 @@ func (u *ui) build(at string) {
 func (u *ui) goTo(path string) {
 	key, id, _ := strings.Cut(strings.Trim(path, "/"), "/")
 	next := u.pages[0]
-	for _, p := range u.pages {
+	for _, p := range slices.Concat(u.pages, u.side) {
 		if p.key() == key {
 			next = p
 		}
@@ -232,6 +235,13 @@ func (u *ui) goTo(path string) {
 	if id != "" {
 		next.open(id)
 	}
+}
+
+// goToProvider shows the page of a provider; a breaker's name may have a host
+// behind it.
+func (u *ui) goToProvider(breaker string) {
+	id, _, _ := strings.Cut(breaker, ":")
+	u.goTo(pageProviders + "/" + id)
 }
 
 // begin loads what the pages need and follows the stream of events.

@@ -12,18 +12,19 @@ import (
 
 // ConnectionRow is one line of the connections table.
 type ConnectionRow struct {
-	ID, Name  string
-	Active    bool
-	Badge     Badge
-	Provider  string
-	Dialects  string
-	Priority  string
-	LastError string
-	LastUsed  string
-	UsedTip   string // exact time of the last use
-	ErrorTip  string // exact time of the last error
-	Rate      string // answered of all attempts since start, in percent
-	RateTip   string
+	ID, Name   string
+	Active     bool
+	Badge      Badge
+	Provider   string
+	ProviderID string
+	Dialects   string
+	Priority   string
+	LastError  string
+	LastUsed   string
+	UsedTip    string // exact time of the last use
+	ErrorTip   string // exact time of the last error
+	Rate       string // answered of all attempts since start, in percent
+	RateTip    string
 	// FirstWords is how long the first words of its last answers took in the
 	// middle.
 	FirstWords, FirstTip string
@@ -143,7 +144,7 @@ func rank(s control.State) int {
 func connectionRow(c control.Connection, now time.Time) ConnectionRow {
 	row := ConnectionRow{
 		ID: c.ID, Name: c.Name, Active: c.Active, Badge: ConnectionBadge(c, now),
-		Provider: c.ProviderName, Dialects: dialects(c.Dialects), Priority: strconv.Itoa(c.Priority),
+		Provider: c.ProviderName, ProviderID: c.Provider, Dialects: dialects(c.Dialects), Priority: strconv.Itoa(c.Priority),
 		LastError: lastError(c), LastUsed: T("never"),
 		Cooling: c.State == control.StateCooling || c.State == control.StateModelLocked,
 	}

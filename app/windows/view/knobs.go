@@ -19,6 +19,9 @@ const (
 	KnobSwitch
 	KnobTri   // on, off, or left to the provider
 	KnobCodes // a list of statuses
+	KnobChoice
+	KnobModel // provider/model
+	KnobPairs // a list of name=percent
 )
 
 // Knob is one value of the resilience settings as a person sets it.
@@ -30,6 +33,10 @@ type Knob struct {
 	Lo, Hi int64 // bounds, as shown
 	// Least is the lower bound where that is a fraction.
 	Least float64
+	// Options are what a choice offers.
+	Options []Option
+	// Blank says what an empty field stands for; without it a number is needed.
+	Blank string
 }
 
 // KnobRow is one line of a card: a knob for each column.
@@ -102,6 +109,38 @@ func LockoutValues(g control.Guide) KnobValues {
 	return v
 }
 
+// SessionValues takes the values of the conversations' card out of all settings.
+// They have no origins: one that is not nothing was set here.
+func SessionValues(a control.AllSettings) KnobValues {
+	v := KnobValues{values: flatten(a), origins: map[string]string{}}
+	for _, k := range SessionsCard().Knobs() {
+		if s := v.Shown(k); s != "0" && s != "false" {
+			v.origins[k.Path] = "stored"
+		}
+	}
+	return v
+}
+
+// SessionPatch turns a change of the conversations' card into one of all
+// settings, where nothing takes a value back.
+func SessionPatch(patch json.RawMessage) (control.AllSettingsPatch, error) {
+	var doc map[string]any
+	if err := json.Unmarshal(patch, &doc); err != nil {
+		return control.AllSettingsPatch{}, err
+	}
+	for _, k := range SessionsCard().Knobs() {
+		if v, given := doc[k.Path]; given && v == nil {
+			doc[k.Path] = any(0)
+			if k.Kind == KnobSwitch {
+				doc[k.Path] = false
+			}
+		}
+	}
+	var out control.AllSettingsPatch
+	err := json.Unmarshal(encode(doc), &out)
+	return out, err
+}
+
 // flatten returns the leaves of a value's JSON form by dotted path.
 func flatten(v any) map[string]any {
 	out, doc := map[string]any{}, map[string]any{}
@@ -127,6 +166,8 @@ func flatten(v any) map[string]any {
 // "false", a list, or nothing for a tri-state that is left to the provider.
 func (v KnobValues) Shown(k Knob) string {
 	switch x := v.values[k.Path].(type) {
+	case string:
+		return x
 	case bool:
 		return strconv.FormatBool(x)
 	case float64:
@@ -161,6 +202,8 @@ func (v KnobValues) Origin(k Knob) string {
 func (k Knob) Typed(s string) string {
 	keep := "0123456789"
 	switch {
+	case k.Kind == KnobModel || k.Kind == KnobPairs:
+		return s
 	case k.Kind == KnobCodes:
 		keep += ", "
 	case k.Scale > 1:
@@ -218,6 +261,15 @@ func (k Knob) value(s string) (any, string) {
 			return nil, T("1 to 20 statuses.")
 		}
 		return codes, ""
+	case KnobChoice:
+		return choiceValue(s), ""
+	case KnobModel:
+		return modelValue(s)
+	case KnobPairs:
+		return pairsValue(s)
+	}
+	if s == "" && k.Blank != "" {
+		return nil, ""
 	}
 	f, err := strconv.ParseFloat(s, 64)
 	if err != nil || f < k.lowest() || f > float64(k.Hi) {

@@ -52,6 +52,7 @@ func LockRows(s control.Snapshot, provider string, now time.Time) []LockRow {
 
 // BreakerRow is one provider's breaker.
 type BreakerRow struct {
+	ID          string // the provider's
 	Provider    string
 	Badge       Badge
 	Count       string  // failures of the threshold
@@ -80,7 +81,7 @@ func BreakerRows(s control.Snapshot, now time.Time) []BreakerRow {
 
 func breakerRow(b control.Breaker, now time.Time) BreakerRow {
 	r := BreakerRow{
-		Provider: b.ProviderName, Badge: BreakerBadge(b, now), Count: strconv.Itoa(b.FailureCount) + "/" + strconv.Itoa(b.FailureThreshold),
+		ID: b.Provider, Provider: b.ProviderName, Badge: BreakerBadge(b, now), Count: strconv.Itoa(b.FailureCount) + "/" + strconv.Itoa(b.FailureThreshold),
 		CountTip:    Tf("%d of %d counted failures until it opens", b.FailureCount, b.FailureThreshold),
 		LastFailure: T("none"),
 	}

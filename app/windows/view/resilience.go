@@ -30,8 +30,8 @@ const secondsPerDay = 86_400
 // (settings sheet §6.2), with the bounds that a change may have.
 func ResilienceCards() []KnobCard {
 	return []KnobCard{
-		cooldownCard(), breakerCard(), waitCard(), comboWaitCard(), queueCard(), gateCard(), preflightCard(),
-		stallCard(), recoveryCard(), throughputCard(),
+		cooldownCard(), breakerCard(), waitCard(), comboWaitCard(), queueCard(), gateCard(), preflightCard(), shareCard(),
+		stallCard(), recoveryCard(), throughputCard(), fallbackCard(), latencyCard(), healthCard(), refreshCard(),
 	}
 }
 
