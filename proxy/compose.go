@@ -63,7 +63,7 @@ func (w *comboWalk) judge() *combo.Target {
 	if len(list) == 0 {
 		return nil
 	}
-	return list[0]
+	return &combo.Target{Spec: list[0]}
 }
 
 // call makes one call. The final one is relayed to the client; of the others

@@ -53,11 +53,11 @@ func (s *Service) loadCombos(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("load combos: %w", err)
 	}
-	memory := combo.NewMemory()
+	s.memory = combo.NewState()
 	for _, g := range goods {
-		combo.SetGood(memory, g.Combo, g.ComboID, combo.Good{Provider: g.Provider, Connection: g.ConnectionID})
+		combo.SetGood(s.memory, g.Combo, g.ComboID, combo.Good{Provider: g.Provider, Connection: g.ConnectionID})
 	}
-	s.memory = combo.WatchGood(memory, func(name, id string, g combo.Good) {
+	s.memory.WatchGood(func(name, id string, g combo.Good) {
 		s.cfg.Store.SaveLastGood(LastGood{ComboID: id, Combo: name, Provider: g.Provider, ConnectionID: g.Connection})
 	})
 	s.combos.Store(newComboIndex(records))

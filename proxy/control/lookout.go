@@ -12,16 +12,17 @@ import (
 // look writes what is known of a target at this moment. A target that may go
 // to several connections shows the first that can be used, else the one that
 // is back first.
-func (p *planning) look(t *combo.Target, into *combo.Live) {
+func (p *planning) look(now time.Time, t *combo.Target) {
 	if t.Kind == combo.KindRef {
 		return // its own plan will tell
 	}
+	into := &t.Live
 	at, ok := t.Data.(*comboPlace)
 	if !ok || len(at.routes) == 0 || at.opaque {
 		into.Hold = combo.Unavailable
 		return
 	}
-	now, best := p.s.Now(), seen{}
+	var best seen
 	for i, r := range at.routes {
 		x := p.s.see(now, r, at.model)
 		if i == 0 || x.better(&best) {
@@ -36,7 +37,7 @@ func (p *planning) look(t *combo.Target, into *combo.Live) {
 	into.Account.BadStatus = best.hold == combo.NotHeld && best.level > 0
 	into.InFlight = int(best.route.Use.InFlight.Load())
 	if best.known != nil {
-		fillQuota(&into.Quota, best.known, at.model)
+		into.Quota = at.quotaOf(best.known)
 		into.Account.ResetAt = into.Quota.Monthly.Reset
 	}
 }
@@ -125,20 +126,37 @@ func breakerOf(s breaker.State) combo.Breaker {
 	return combo.Closed
 }
 
-// fillQuota writes a snapshot in the form in which strategies weigh it. The
-// window of the model itself counts as the weekly one when it is fuller.
-func fillQuota(into *combo.Quota, known *quota.Snapshot, model string) {
-	*into = combo.Quota{Known: true, At: known.At, LimitReached: known.LimitReached}
+// weighed is a snapshot in the form in which strategies weigh it.
+type weighed struct {
+	of *quota.Snapshot
+	combo.Quota
+}
+
+// quotaOf returns a snapshot in the form in which strategies weigh it. The last
+// one is kept: snapshots change far more seldom than they are looked at.
+func (at *comboPlace) quotaOf(known *quota.Snapshot) *combo.Quota {
+	w := at.weighed.Load()
+	if w == nil || w.of != known {
+		w = &weighed{known, weigh(known, at.model)}
+		at.weighed.Store(w)
+	}
+	return &w.Quota
+}
+
+// weigh sorts the windows of a snapshot by what they are to a model. The window
+// of the model itself counts as the weekly one when it is fuller.
+func weigh(known *quota.Snapshot, model string) combo.Quota {
+	q := combo.Quota{At: known.At, LimitReached: known.LimitReached}
 	for i := range known.Windows {
 		w := &known.Windows[i]
-		to := &into.Weekly
+		to := &q.Weekly
 		switch {
 		case !w.Applies(model):
 			continue
 		case w.Kind == quota.Session:
-			to = &into.Session
+			to = &q.Session
 		case w.Kind == quota.Monthly:
-			to = &into.Monthly
+			to = &q.Monthly
 		}
 		used := min(1, w.Used)
 		if w.Rejected {
@@ -150,8 +168,9 @@ func fillQuota(into *combo.Quota, known *quota.Snapshot, model string) {
 	}
 	if known.Overall != nil {
 		left := 1 - *known.Overall
-		into.Overall = &left
+		q.Overall = &left
 	}
+	return q
 }
 
 // comboHealth tells stickiness how the connection of a session is.

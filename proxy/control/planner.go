@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"breakwater/proxy/catalog"
 	"breakwater/resilience/combo"
@@ -197,30 +198,31 @@ type comboPlace struct {
 	routes []*Route
 	model  string // its name at the upstream
 	// opaque tells that the model is a pattern nothing fits.
-	opaque bool
+	opaque  bool
+	weighed atomic.Pointer[weighed]
 }
 
 // fix writes into a target what stays as it is until the next replan.
-func (p *planning) fix(t *combo.Target) {
+func (p *planning) fix(t *combo.Spec) {
 	at := p.place(t)
 	t.Data = at
 	if len(at.routes) == 0 {
 		return
 	}
 	r := at.routes[0]
-	t.Live.Facts = p.facts.Of(r.Provider.ID + "/" + at.model)
+	t.Facts = p.facts.Of(r.Provider.ID + "/" + at.model)
 	if t.Provider != r.Provider.ID { // what the user says of this connection's models
-		t.Live.Facts = p.facts.Over(t.Live.Facts, t.Model)
+		t.Facts = p.facts.Over(t.Facts, t.Model)
 	}
 	if r.Provider.Profile == settings.Local && !p.facts.Priced(t.Model) && !p.facts.Priced(r.Provider.ID+"/"+at.model) {
-		t.Live.Facts.Price, t.Live.Facts.Tier = combo.Price{Known: true, HasOutput: true}, combo.FreeTier
+		t.Facts.Price, t.Facts.Tier = combo.Price{Known: true, HasOutput: true}, combo.FreeTier
 	}
-	t.Live.MaxConcurrent = float64(r.Record.MaxConcurrent)
+	t.MaxConcurrent = float64(r.Record.MaxConcurrent)
 }
 
 // place finds the connections a target may use. Those that are not known to
 // offer the model are left out, unless that leaves nobody: catalogues age.
-func (p *planning) place(t *combo.Target) *comboPlace {
+func (p *planning) place(t *combo.Spec) *comboPlace {
 	at := &comboPlace{model: t.ModelID(), opaque: strings.Contains(t.Model, "*")}
 	if t.Connection != "" {
 		if r, ok := p.s.Route(t.Connection); ok {
@@ -248,7 +250,7 @@ func (p *planning) place(t *combo.Target) *comboPlace {
 func (s *Service) ComboChoices(t *combo.Target, q Ask) (choices []Choice, passed []Passed) {
 	at, ok := t.Data.(*comboPlace)
 	if !ok {
-		at = s.plans.Load().place(t)
+		at = s.plans.Load().place(t.Spec)
 	}
 	choices = make([]Choice, 0, len(at.routes))
 	taken := s.takenFrom(q.Hold)

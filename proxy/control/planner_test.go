@@ -251,7 +251,7 @@ func TestTargetsShowTheEnginesState(t *testing.T) {
 	if got[1].Live.Hold != combo.NotHeld || !got[1].Usable() {
 		t.Errorf("of two connections one serves: %+v", got[1].Live)
 	}
-	facts := got[2].Live.Facts
+	facts := got[2].Facts
 	if !facts.Price.Known || facts.Price.Input != 0.05 || facts.Context != 131072 || facts.Tools != combo.Yes || facts.Vision != combo.No {
 		t.Errorf("facts of the catalogue: %+v", facts)
 	}
@@ -306,8 +306,16 @@ func TestTargetsShowQuota(t *testing.T) {
 	}
 	s.Quota().Put("a", quota.Snapshot{At: t0, Windows: []quota.Window{window(quota.Session, .99), window(quota.Weekly, .3)}})
 	got := plan(t, s, "hr", combo.Request{})
-	if got[0].Connection != "b" || !got[1].Live.Quota.Known || got[1].Live.Quota.Session.Used != .99 || got[1].Live.Cutoff {
+	if got[0].Connection != "b" || got[1].Live.Quota == nil || got[1].Live.Quota.Session.Used != .99 || got[1].Live.Cutoff {
 		t.Errorf("order %s %s, quota %+v, cutoff %v", got[0].Connection, got[1].Connection, got[1].Live.Quota, got[1].Live.Cutoff)
+	}
+	again := plan(t, s, "hr", combo.Request{})
+	if again[1].Live.Quota != got[1].Live.Quota {
+		t.Error("the same snapshot is weighed anew")
+	}
+	s.Quota().Put("a", quota.Snapshot{At: t0, Windows: []quota.Window{window(quota.Weekly, .4)}})
+	if again = plan(t, s, "hr", combo.Request{}); again[1].Live.Quota.Weekly.Used != .4 || got[1].Live.Quota.Weekly.Used != .3 {
+		t.Errorf("after a newer snapshot %+v, of the plan before %+v", again[1].Live.Quota, got[1].Live.Quota)
 	}
 	if _, err := s.EditResilience(t.Context(), []byte(`{"quotaPreflight":{"enabled":true}}`)); err != nil {
 		t.Fatal(err)
@@ -334,8 +342,8 @@ func TestModelFactsOverrideTheTable(t *testing.T) {
 	local.Credential = "none"
 	s, _, _ := planned(t, conn("openai", "a"), local)
 	made(t, s, "cheap", "cost-optimized", step("openai/gpt-5"), step("ollama-local/gpt-oss-20b"))
-	if got := plan(t, s, "cheap", combo.Request{}); got[0].Provider != "ollama-local" || got[0].Live.Facts.Tier != combo.FreeTier {
-		t.Errorf("%s at %+v is first, want the local one", got[0].Model, got[0].Live.Facts.Price)
+	if got := plan(t, s, "cheap", combo.Request{}); got[0].Provider != "ollama-local" || got[0].Facts.Tier != combo.FreeTier {
+		t.Errorf("%s at %+v is first, want the local one", got[0].Model, got[0].Facts.Price)
 	}
 	_, err := s.EditAllSettings(t.Context(), AllSettingsPatch{ComboSettingsPatch: ComboSettingsPatch{ModelFacts: &map[string]ModelFact{
 		"gpt-oss-20b": {Input: new(3.0), Output: new(4.0)}, "openai/gpt-5": {Input: new(1.0), Tools: new(false), Context: 9999},
@@ -344,7 +352,7 @@ func TestModelFactsOverrideTheTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := plan(t, s, "cheap", combo.Request{})
-	f := got[0].Live.Facts
+	f := got[0].Facts
 	if got[0].Provider != "openai" || f.Price.Input != 1 || f.Price.HasOutput || f.Tools != combo.No || f.Context != 9999 || f.Vision != combo.Yes {
 		t.Errorf("%s is first with %+v", got[0].Model, f)
 	}

@@ -82,7 +82,7 @@ type Service struct {
 	combos        atomic.Pointer[comboIndex]
 	comboSettings atomic.Pointer[ComboSettings]
 	plans         atomic.Pointer[planning]
-	memory        combo.State  // what the strategies remember between requests
+	memory        *combo.State // what the strategies remember between requests
 	egress        []string     // providers whose quota belongs to the outgoing address
 	revision      int64        // of the settings; guarded by edit
 	pausedTo      atomic.Int64 // real Unix milliseconds up to which requests are refused

@@ -97,8 +97,7 @@ func (in *Input) candidates() []candidate {
 		if t.Live.Cutoff {
 			continue
 		}
-		p := t.Live.Facts.Price
-		all = append(all, candidate{at: i, t: t, cost: p.Blended(), priced: p.Known})
+		all = append(all, candidate{at: i, t: t})
 	}
 	pool := in.Config.Auto.Pool
 	if len(pool) == 0 {
@@ -203,10 +202,11 @@ func (in *Input) withinBudget(ranked []candidate, first int) int {
 		limit = in.Hints.Budget
 	}
 	estimate := func(c *candidate) float64 {
-		if !c.priced {
+		cost, priced := c.cost()
+		if !priced {
 			return math.Inf(1)
 		}
-		return max(0, c.cost) / 1e6 * estimateTokens
+		return max(0, cost) / 1e6 * estimateTokens
 	}
 	if limit <= 0 || estimate(&ranked[first]) <= limit {
 		return first

@@ -46,15 +46,15 @@ func TestWeights(t *testing.T) {
 	})
 	t.Run("mode before weights before pack", func(t *testing.T) {
 		a := AutoConfig{Weights: map[string]float64{"health": 1}, ModePack: CostSaver}
-		if a.weights("")[fHealth] != 1 || a.weights(balanced) != NormalizeWeights(DefaultWeights) || a.weights(ShipFast) != NormalizeWeights(packs[ShipFast]) {
+		if a.weights("")[fHealth] != 1 || *a.weights(balanced) != NormalizeWeights(DefaultWeights) || *a.weights(ShipFast) != NormalizeWeights(packs[ShipFast]) {
 			t.Error("wrong order")
 		}
 		a.Weights = nil
-		if a.weights("") != NormalizeWeights(packs[CostSaver]) {
+		if *a.weights("") != NormalizeWeights(packs[CostSaver]) {
 			t.Error("the pack is not used")
 		}
 		a.ModePack = "nonsense"
-		if a.weights("") != NormalizeWeights(DefaultWeights) {
+		if *a.weights("") != NormalizeWeights(DefaultWeights) {
 			t.Error("an unknown pack is no default")
 		}
 	})
@@ -80,8 +80,7 @@ func TestWeights(t *testing.T) {
 func factorsFor(targets []*Target, h Hints) []Factors {
 	pool := make([]candidate, len(targets))
 	for i := range targets {
-		p := targets[i].Live.Facts.Price
-		pool[i] = candidate{at: i, t: targets[i], cost: p.Blended(), priced: p.Known}
+		pool[i] = candidate{at: i, t: targets[i]}
 	}
 	b := boundsOf(pool)
 	out := make([]Factors, len(pool))
@@ -98,8 +97,8 @@ func TestFactors(t *testing.T) {
 			l[i] = tgt("x")
 		}
 		l[0].Live.Quality, l[0].Live.CacheAffinity = new(math.NaN()), new(5.0)
-		l[0].Live.Facts.Price = price(-100, -100)
-		l[1].Live.Facts.Price = price(3, 3)
+		l[0].Facts.Price = price(-100, -100)
+		l[1].Facts.Price = price(3, 3)
 		for _, f := range factorsFor(l, Hints{}) {
 			w := DefaultWeights
 			w[fCacheAffinity] = 9
@@ -127,12 +126,13 @@ func TestFactors(t *testing.T) {
 	t.Run("the values", func(t *testing.T) {
 		a, b := tgt("a"), tgt("b")
 		a.Live = Live{
-			Breaker: Degraded, Quota: weekly(.25, 84*time.Hour), Facts: Facts{Price: price(10, 10), Tier: PremiumTier, Reasoning: true},
+			Breaker: Degraded, Quota: weekly(.25, 84*time.Hour), InFlight: 1,
 			Usage:   Usage{P95: 3 * time.Second, StdDev: time.Second, Telemetry: true, Requests: 10, Successes: 9},
 			Account: AccountFacts{Tier: "pro", ResetAt: t0.Add(15 * day)}, Session: SameAccount,
-			InFlight: 1, MaxConcurrent: 4,
 		}
-		b.Live = Live{Breaker: HalfOpen, Facts: Facts{Price: price(0, 0), Tier: FreeTier}, Session: OtherAccount, Account: AccountFacts{Tier: "free"}}
+		a.Facts, a.MaxConcurrent = Facts{Price: price(10, 10), Tier: PremiumTier, Reasoning: true}, 4
+		b.Facts = Facts{Price: price(0, 0), Tier: FreeTier}
+		b.Live = Live{Breaker: HalfOpen, Session: OtherAccount, Account: AccountFacts{Tier: "free"}}
 		f := factorsFor([]*Target{a, b}, Hints{Task: TaskCoding, Tier: CheapTier, Specificity: 60, HasSpecificity: true})
 		for i, want := range map[factor][2]float64{
 			fQuota: {.75, 1}, fHealth: {.75, .5}, fCostInv: {0, 1}, fLatencyInv: {0, .5}, fTaskFit: {.92, .5},
@@ -219,7 +219,7 @@ func TestAuto(t *testing.T) {
 		wantKeys(t, order(t, Auto, in), "c a b")
 		calm := input(tgts("a", "b", "c"))
 		calm.Config.Auto.ExplorationRate = 1
-		calm.Targets[2].Live.Facts.Reasoning = true
+		calm.Targets[2].Facts.Reasoning = true
 		calm.Rand = script(0, .99)
 		if got := order(t, Auto, calm); got[0].Key == "c" {
 			t.Error("nothing is explored")
@@ -239,10 +239,10 @@ func TestAuto(t *testing.T) {
 	t.Run("case 88 a budget the winner breaks", func(t *testing.T) {
 		in := input(tgts("a", "b", "c"))
 		for i, p := range []float64{30, 10, 20} {
-			in.Targets[i].Live.Facts.Price = price(p, p)
+			in.Targets[i].Facts.Price = price(p, p)
 		}
 		in.Config.Auto.Weights = map[string]float64{"taskFit": 1}
-		in.Targets[0].Live.Facts.Reasoning = true
+		in.Targets[0].Facts.Reasoning = true
 		in.Config.Auto.ExplorationRate = 0
 		in.Config.Auto.BudgetCap = .001 // 30/1e6·1000 = 0.03
 		if got := order(t, Auto, in); got[0].Key != "b" {
@@ -419,7 +419,7 @@ func TestRouters(t *testing.T) {
 	} {
 		in.Targets[i].Live.Usage = u
 	}
-	in.Targets[0].Live.Facts.Price, in.Targets[2].Live.Facts.Price = price(1, 1), price(9, 9)
+	in.Targets[0].Facts.Price, in.Targets[2].Facts.Price = price(1, 1), price(9, 9)
 	for router, want := range map[string]string{
 		"cost": "a c b", "eco": "a c b", "latency": "b a c", "fast": "b a c", "sla": "b a c", "sla-aware": "b a c",
 	} {
@@ -481,7 +481,7 @@ func TestAutoNames(t *testing.T) {
 		t.Errorf("%+v", cfg.Auto)
 	}
 	l := tgts("a", "b", "c")
-	l[0].Live.Facts.Vision, l[1].Live.Facts.Vision, l[1].Live.Facts.Tier = Yes, Yes, FreeTier
+	l[0].Facts.Vision, l[1].Facts.Vision, l[1].Facts.Tier = Yes, Yes, FreeTier
 	n, _ = ParseAuto("auto/vision:free")
 	wantKeys(t, n.Filter(l), "b")
 	n, _ = ParseAuto("auto/vision:pro") // none is premium: that filter is ignored

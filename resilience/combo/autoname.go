@@ -101,13 +101,13 @@ func (n AutoName) Combo(providers []string) Combo {
 // none is ignored.
 func (n AutoName) Filter(targets []*Target) []*Target {
 	if need, ok := autoNeeds[n.Category]; ok {
-		targets = narrow(targets, func(t *Target) bool { return need.fits(&t.Live.Facts) })
+		targets = narrow(targets, func(t *Target) bool { return need.fits(&t.Facts) })
 	}
 	switch n.Variant {
 	case "free":
-		targets = narrow(targets, func(t *Target) bool { return t.Live.Facts.Tier == FreeTier })
+		targets = narrow(targets, func(t *Target) bool { return t.Facts.Tier == FreeTier })
 	case "pro":
-		targets = narrow(targets, func(t *Target) bool { return t.Live.Facts.Tier == PremiumTier })
+		targets = narrow(targets, func(t *Target) bool { return t.Facts.Tier == PremiumTier })
 	}
 	return targets
 }

@@ -12,10 +12,10 @@ func benchTargets() []*Target {
 		f := float64(i)
 		l[i].Weight = f + 1
 		l[i].Live = Live{
-			Quota: Quota{Known: true, At: t0, Session: used(f/20, time.Hour), Weekly: used(f/15, 50*time.Hour)},
+			Quota: &Quota{At: t0, Session: used(f/20, time.Hour), Weekly: used(f/15, 50*time.Hour)},
 			Usage: Usage{Requests: int64(i), Successes: int64(i), Samples: i, Latency: time.Second, P95: time.Second, Telemetry: true},
-			Facts: Facts{Price: price(f, 2*f), Context: int64(i) * 1000, Tools: Yes, Tier: PremiumTier},
 		}
+		l[i].Facts = Facts{Price: price(f, 2*f), Context: int64(i) * 1000, Tools: Yes, Tier: PremiumTier}
 	}
 	return l
 }
@@ -42,7 +42,8 @@ func BenchmarkPlan(b *testing.B) {
 		b.Run(string(name), func(b *testing.B) {
 			p := planner(place{})
 			live := benchTargets()
-			p.Look = func(t *Target, into *Live) { *into = live[t.Group].Live }
+			p.Look = func(_ time.Time, t *Target) { t.Live = live[t.Group].Live }
+			p.Fixed = func(s *Spec) { s.Facts = live[s.Group].Facts }
 			c := mk("x", name, "p/a", "p/b", "p/c", "p/d", "p/e", "p/f", "p/g", "p/h", "p/i", "p/j")
 			q := Request{Now: t0, Session: "s"}
 			b.ReportAllocs()

@@ -57,11 +57,11 @@ func byAffinity(key string, targets []*Target) []*Target {
 }
 
 // identity is where a prompt cache lives: the account, if there is one.
-func (t *Target) identity() string {
-	if t.Connection != "" {
-		return "connection:" + t.Connection
+func (s *Spec) identity() string {
+	if s.Connection != "" {
+		return "connection:" + s.Connection
 	}
-	return "execution:" + t.Key
+	return "execution:" + s.Key
 }
 
 // withAffinity moves the target that holds the prompt cache ahead, as far as

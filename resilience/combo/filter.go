@@ -64,7 +64,7 @@ func (r *Resolver) byTags(targets []*Target, n *Needs) []*Target {
 		}
 		var ids []string
 		for _, a := range r.World.Accounts(t.Provider) {
-			if fits(&a) && r.usable(t, a.ID) {
+			if fits(&a) && r.usable(t.Spec, a.ID) {
 				ids = append(ids, a.ID)
 			}
 		}
@@ -72,9 +72,9 @@ func (r *Resolver) byTags(targets []*Target, n *Needs) []*Target {
 		case len(ids) == 0:
 			continue
 		case t.Connection == "":
-			n := *t
-			n.Allowed = ids
-			t = &n
+			s := *t.Spec
+			s.Allowed = ids
+			t = &Target{Spec: &s, Live: t.Live}
 		}
 		out = append(out, t)
 	}
@@ -89,10 +89,10 @@ func (r *Resolver) byTags(targets []*Target, n *Needs) []*Target {
 func overflows(targets []*Target, n *Needs) *Refusal {
 	largest := int64(0)
 	for i := range targets {
-		if targets[i].Live.Facts.Context <= 0 {
+		if targets[i].Facts.Context <= 0 {
 			return nil
 		}
-		largest = max(largest, targets[i].Live.Facts.Context)
+		largest = max(largest, targets[i].Facts.Context)
 	}
 	if n.InputTokens+n.OutputTokens <= largest || len(targets) == 0 {
 		return nil
@@ -106,22 +106,20 @@ func overflows(targets []*Target, n *Needs) *Refusal {
 // able tells whether a target can do what the request needs. Vision must be
 // known, the rest must not be known to be missing.
 func able(t *Target, n *Needs) bool {
-	f := &t.Live.Facts
+	f := &t.Facts
 	return t.Kind == KindRef || !(n.Tools && f.Tools == No || n.Schema && f.Schema == No || n.Vision && f.Vision != Yes)
 }
 
 // capable splits by ability. Nothing left is a refusal, unless the owner wants
 // such requests tried anyway.
 func capable(targets []*Target, n *Needs, failOpen bool) (kept, rejected []*Target, refusal *Refusal) {
-	for i := range targets {
-		if able(targets[i], n) {
-			kept = append(kept, targets[i])
-		} else {
-			rejected = append(rejected, targets[i])
-		}
+	unable := func(t *Target) bool { return !able(t, n) }
+	if !slices.ContainsFunc(targets, unable) { // nearly always
+		return targets, nil, nil
 	}
+	kept, rejected = part(targets, unable)
 	switch {
-	case len(kept) > 0 || len(targets) == 0:
+	case len(kept) > 0:
 		return kept, rejected, nil
 	case failOpen:
 		return targets, nil, nil
@@ -136,23 +134,18 @@ func capable(targets []*Target, n *Needs, failOpen bool) (kept, rejected []*Targ
 // roomy puts targets known to have room before the unknown ones and leaves out
 // those known to have none; it changes nothing while size is no question.
 func roomy(targets []*Target, n *Needs) []*Target {
-	need := n.InputTokens + n.OutputTokens
-	var fit, unknown []*Target
-	tight := false
-	for i := range targets {
-		f := &targets[i].Live.Facts
-		switch {
-		case f.Context > 0 && f.Context < need || f.MaxOutput > 0 && f.MaxOutput < n.OutputTokens:
-			tight = true
-		case f.Context > 0:
-			fit = append(fit, targets[i])
-		default:
-			unknown = append(unknown, targets[i])
-		}
+	tight := func(t *Target) bool {
+		f := &t.Facts
+		return f.Context > 0 && f.Context < n.InputTokens+n.OutputTokens || f.MaxOutput > 0 && f.MaxOutput < n.OutputTokens
 	}
-	if !tight || len(fit)+len(unknown) == 0 {
+	if !slices.ContainsFunc(targets, tight) { // nearly always
 		return targets
 	}
+	left, _ := part(targets, tight)
+	if len(left) == 0 {
+		return targets
+	}
+	fit, unknown := part(left, func(t *Target) bool { return t.Facts.Context <= 0 })
 	return append(fit, unknown...)
 }
 
@@ -162,7 +155,7 @@ func roomy(targets []*Target, n *Needs) []*Target {
 func (c *ContextRequirements) require(targets []*Target) ([]*Target, *Refusal) {
 	out := targets
 	if c.MinWindow > 0 {
-		window := func(t *Target) int64 { return t.Live.Facts.Context }
+		window := func(t *Target) int64 { return t.Facts.Context }
 		unknown := filter(targets, func(t *Target) bool { return window(t) <= 0 })
 		out = filter(targets, func(t *Target) bool {
 			return window(t) >= c.MinWindow || window(t) <= 0 && c.Mode != "strict"
@@ -180,7 +173,7 @@ func (c *ContextRequirements) require(targets []*Target) ([]*Target, *Refusal) {
 		}
 	}
 	if c.PreferLarge {
-		out = take(out, rank(out, func(t *Target) float64 { return float64(t.Live.Facts.Context) }))
+		out = take(out, rank(out, func(t *Target) float64 { return float64(t.Facts.Context) }))
 	}
 	return out, nil
 }

@@ -6,7 +6,7 @@ import (
 )
 
 func TestExhaustion(t *testing.T) {
-	at := func(p, c string) *Target { return &Target{Provider: p, Connection: c} }
+	at := func(p, c string) *Target { return of(Spec{Provider: p, Connection: c}) }
 	for _, c := range []struct {
 		name string
 		f    Failure
@@ -61,7 +61,7 @@ func TestExhaustion(t *testing.T) {
 func TestFilters(t *testing.T) {
 	w := place{accounts: map[string][]Account{"p": {{ID: "c1", Tags: []string{"EU ", "paid"}}, {ID: "c2", Tags: []string{"us"}}}, "q": {{ID: "c3"}}}}
 	r := Resolver{World: w}
-	l := []*Target{{Key: "a", Provider: "p"}, {Key: "b", Provider: "p", Connection: "c2"}, {Key: "c", Provider: "q"}, {Key: "d", Kind: KindRef}}
+	l := bareTargets([]*Spec{{Key: "a", Provider: "p"}, {Key: "b", Provider: "p", Connection: "c2"}, {Key: "c", Provider: "q"}, {Key: "d", Kind: KindRef}})
 	t.Run("tags", func(t *testing.T) {
 		got := r.byTags(l, &Needs{Tags: ReadTags(" eu, PAID,eu,, ")})
 		wantKeys(t, got, "a d")
@@ -72,13 +72,13 @@ func TestFilters(t *testing.T) {
 		wantKeys(t, r.byTags(l[:3], &Needs{Tags: []string{"us", "eu"}, AllTags: true}), "a b c") // fails open
 		wantKeys(t, r.byTags(l, &Needs{Tags: []string{"eu", "paid"}, AllTags: true}), "a d")
 		wantKeys(t, r.byTags(l, &Needs{}), "a b c d")
-		own := []*Target{{Key: "a", Provider: "p", Allowed: []string{"c2"}}, {Key: "x", Provider: "p"}}
+		own := bareTargets([]*Spec{{Key: "a", Provider: "p", Allowed: []string{"c2"}}, {Key: "x", Provider: "p"}})
 		wantKeys(t, r.byTags(own, &Needs{Tags: []string{"eu"}}), "x")
 	})
 	with := func(set func(i int, f *Facts)) []*Target {
 		l := tgts("a", "b", "c")
 		for i := range l {
-			set(i, &l[i].Live.Facts)
+			set(i, &l[i].Facts)
 		}
 		return l
 	}
@@ -90,7 +90,7 @@ func TestFilters(t *testing.T) {
 		if r := overflows(l, &Needs{InputTokens: 2500, OutputTokens: 500}); r != nil {
 			t.Error(r)
 		}
-		l[0].Live.Facts.Context = 0
+		l[0].Facts.Context = 0
 		if r := overflows(l, &Needs{InputTokens: 99_999}); r != nil {
 			t.Error(r)
 		}
@@ -122,7 +122,7 @@ func TestFilters(t *testing.T) {
 		wantKeys(t, roomy(l, &Needs{InputTokens: 500}), "a b c")
 		wantKeys(t, roomy(l, &Needs{InputTokens: 5000}), "c b")
 		wantKeys(t, roomy(l[:1], &Needs{InputTokens: 5000}), "a")
-		l[2].Live.Facts.MaxOutput = 100
+		l[2].Facts.MaxOutput = 100
 		wantKeys(t, roomy(l, &Needs{OutputTokens: 500}), "a b")
 	})
 	t.Run("the combo's own requirements", func(t *testing.T) {

@@ -254,7 +254,7 @@ func TestContextRelay(t *testing.T) {
 		}
 		return list
 	}
-	serve := func(st State, usedShare float64, provider string, m func() []Message, sum func([]Message) string) {
+	serve := func(st *State, usedShare float64, provider string, m func() []Message, sum func([]Message) string) {
 		in := input(tgts("a"))
 		in.State = st
 		in.Targets[0].Provider, in.Targets[0].Live.Quota = provider, weekly(usedShare, 2*time.Hour)
@@ -276,7 +276,7 @@ func TestContextRelay(t *testing.T) {
 		{"another provider", .9, "glm", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			st := NewMemory()
+			st := NewState()
 			serve(st, c.used, c.provider, talk, nil)
 			if _, ok := Handoff(st, t0, "s", "c-a"); ok {
 				t.Error("handed to the account it comes from")
@@ -294,21 +294,21 @@ func TestContextRelay(t *testing.T) {
 		})
 	}
 	t.Run("valid until the earliest reset", func(t *testing.T) {
-		st := NewMemory()
+		st := NewState()
 		serve(st, .9, "codex", talk, nil)
 		if _, ok := Handoff(st, t0.Add(2*time.Hour), "s", "c-b"); ok {
 			t.Error("outlives the reset")
 		}
 	})
 	t.Run("a model's own summary, cut to size", func(t *testing.T) {
-		st := NewMemory()
+		st := NewState()
 		serve(st, .9, "codex", talk, func(l []Message) string { return strings.Repeat("y", 3000) + fmt.Sprint(len(l)) })
 		if text, _ := Handoff(st, t0, "s", "c-b"); len(text) != 2000 {
 			t.Error(len(text))
 		}
 	})
 	t.Run("long and empty talks", func(t *testing.T) {
-		st := NewMemory()
+		st := NewState()
 		serve(st, .9, "codex", func() []Message { return []Message{{"user", strings.Repeat("ü", 4000)}} }, nil)
 		if text, _ := Handoff(st, t0, "s", "c-b"); len(text) > 2000 || len(text) < 1990 {
 			t.Error(len(text))

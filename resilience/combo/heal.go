@@ -25,42 +25,40 @@ const (
 	healProbes = 3
 )
 
-// exclude leaves a candidate out, each time in a row for twice as long.
-func (w ward) exclude(key string, now time.Time) {
-	pause := min(max(healBase, 2*w[key].pause), healMax)
-	w[key] = healing{until: now.Add(pause), pause: pause}
+// put writes a record; nearly all combos never need one.
+func (w *ward) put(key string, h healing) {
+	if *w == nil {
+		*w = ward{}
+	}
+	(*w)[key] = h
 }
 
-// visit lends the ward of a combo to f.
-func visit(st State, combo string, f func(w ward)) {
-	wards.do(st, combo, func(w *ward) bool {
-		if *w == nil {
-			*w = ward{}
-		}
-		f(*w)
-		return len(*w) > 0
-	})
+// exclude leaves a candidate out, each time in a row for twice as long.
+func (w *ward) exclude(key string, now time.Time) {
+	pause := min(max(healBase, 2*(*w)[key].pause), healMax)
+	w.put(key, healing{until: now.Add(pause), pause: pause})
 }
 
 // heal drops the candidates that are left out at the moment; all stay when
 // nobody else would.
 func (in *Input) heal(pool []candidate) []candidate {
 	left := make([]candidate, 0, len(pool))
-	visit(in.State, in.Combo, func(w ward) {
+	wards.do(in.State, in.Combo, func(w *ward) bool {
 		for _, c := range pool {
-			h, out := w[c.t.Key]
+			h, out := (*w)[c.t.Key]
 			if c.t.Live.Breaker == Open && !h.until.After(in.Now) {
 				h, out = healing{until: in.Now.Add(healBase), pause: max(h.pause, healBase)}, true
-				w[c.t.Key] = h
+				w.put(c.t.Key, h)
 			}
 			if h.until.Sub(in.Now) > healMax { // the clock was set back
 				h.until = in.Now.Add(healMax)
-				w[c.t.Key] = h
+				w.put(c.t.Key, h)
 			}
 			if !out || !h.until.After(in.Now) || c.t.Live.Breaker == HalfOpen {
 				left = append(left, c)
 			}
 		}
+		return len(*w) > 0
 	})
 	if len(left) == 0 {
 		return append(left, pool...)
@@ -75,20 +73,21 @@ func (in *Input) admitByScore(list []candidate) []candidate {
 		return list // the other routers' scores are on another scale
 	}
 	var left []candidate
-	visit(in.State, in.Combo, func(w ward) {
+	wards.do(in.State, in.Combo, func(w *ward) bool {
 		left = slices.DeleteFunc(slices.Clone(list), func(c candidate) bool {
-			h, out := w[c.t.Key]
+			h, out := (*w)[c.t.Key]
 			over := !h.until.After(in.Now)
 			switch {
 			case c.score < healBelow && over:
 				w.exclude(c.t.Key, in.Now)
 				out = true
 			case out && over && c.score >= healAbove:
-				delete(w, c.t.Key)
+				delete(*w, c.t.Key)
 				out = false
 			}
 			return out && c.t.Live.Breaker != HalfOpen
 		})
+		return len(*w) > 0
 	})
 	if len(left) == 0 {
 		return list
@@ -99,26 +98,27 @@ func (in *Input) admitByScore(list []candidate) []candidate {
 // autoDone counts probes: three good ones bring a candidate back, a bad one
 // doubles its pause. It also keeps the last good place for the lkgp router.
 func autoDone(r *Result) {
-	visit(r.State, r.Combo, func(w ward) {
+	wards.do(r.State, r.Combo, func(w *ward) bool {
 		if r.Served != nil {
-			if h, out := w[r.Served.Key]; out {
+			if h, out := (*w)[r.Served.Key]; out {
 				if h.probes++; h.probes < healProbes {
-					w[r.Served.Key] = h
+					w.put(r.Served.Key, h)
 				} else {
-					delete(w, r.Served.Key)
+					delete(*w, r.Served.Key)
 				}
 			}
 		}
 		for _, t := range r.Failed {
-			if _, out := w[t.Key]; out {
+			if _, out := (*w)[t.Key]; out {
 				w.exclude(t.Key, r.Now)
 			}
 		}
-		for key := range w { // targets that are gone
-			if indexOf(r.Declared, key) < 0 && !w[key].until.After(r.Now) {
-				delete(w, key)
+		for key, h := range *w { // targets that are gone
+			if indexOf(r.Declared, key) < 0 && !h.until.After(r.Now) {
+				delete(*w, key)
 			}
 		}
+		return len(*w) > 0
 	})
 	lastKnownGoodDone(r)
 }

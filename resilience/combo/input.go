@@ -10,118 +10,13 @@ import (
 // in a cryptographic source, tests a scripted one.
 type Rand func() float64
 
-// Target is one place a request may be sent to.
-type Target struct {
-	Kind       Kind // a model, or a combo that runs as a black box
-	StepID     string
-	Key        string // executionKey: the step ids along the nesting path, and "@" with the connection when one step became several
-	Model      string // "provider/model"
-	Provider   string
-	Connection string   // empty: any connection of the provider
-	Allowed    []string // the connections it may use, empty for any
-	Weight     float64
-	Label      string
-	Prompt     string
-	Protected  bool // left only when every failure seen on it was quota
-	Combo      string
-	Group      int // the top-level step it belongs to
-	Data       any // the caller's own, see Planner.Fixed
-	Live       Live
-
-	tally string // under which the combo counts it
-}
-
-// ModelID returns the model's name without the provider.
-func (t *Target) ModelID() string { return bare(t.Model) }
-
-// Breaker is the state of a breaker as far as routing needs it.
-type Breaker uint8
-
-// The states; the zero value is closed.
-const (
-	Closed Breaker = iota
-	Degraded
-	HalfOpen
-	Open
-)
-
-// Hold is why a target cannot be used at the moment (sheet §2.2).
-type Hold string
-
-// The holds. The first four end by themselves.
-const (
-	NotHeld            Hold = ""
-	CircuitOpen        Hold = "circuit_open"
-	ProviderCooldown   Hold = "provider_cooldown"
-	ConnectionCooldown Hold = "connection_cooldown"
-	ModelLockout       Hold = "model_lockout"
-	FreeTierDrained    Hold = "free_tier_drained"
-	Unavailable        Hold = "unavailable"
-	Exhausted          Hold = "exhausted"
-	QuotaCutoff        Hold = "quota_cutoff"
-	ContextRequired    Hold = "context_requirements"
-)
-
-// Temporary reports that a timer ends the hold (sheet §2.9).
-func (h Hold) Temporary() bool {
-	switch h {
-	case CircuitOpen, ProviderCooldown, ConnectionCooldown, ModelLockout:
-		return true
-	default:
-		return false
-	}
-}
-
-// Live is what is known of a target at the moment of the request. The zero
-// value means that nothing is known and nothing is wrong.
-type Live struct {
-	Breaker Breaker
-	Hold    Hold
-	Until   time.Time // end of the hold, zero when no timer ends it
-	Cutoff  bool      // below the quota cutoff
-
-	Usage   Usage
-	Quota   Quota
-	Facts   Facts
-	Account AccountFacts
-
-	InFlight      int     // requests under way on the connection
-	MaxConcurrent float64 // cap of the connection; not positive: none
-	// CacheAffinity and Quality are factors from outside, 0 to 1; nil when unknown.
-	CacheAffinity, Quality *float64
-	// Session is the session's tie to the connection.
-	Session SessionTie
-}
-
-// SessionTie says which connection served the session before.
-type SessionTie uint8
-
-// The ties.
-const (
-	NoTie        SessionTie = iota // no session, or its first request
-	SameAccount                    // this connection
-	OtherAccount                   // another one
-)
-
-// AccountFacts is what the auto engine weighs of an account.
-type AccountFacts struct {
-	Tier      string    // ultra, pro, standard, free; empty: unknown
-	ResetAt   time.Time // when its plan renews, zero: unknown
-	BadStatus bool      // unhealthy, though not held
-	SoftQuota bool      // to be spared, though not cut off
-	Paid402   bool      // answered 402 just now
-}
-
-// Usable reports that nothing holds the target back.
-func (t *Target) Usable() bool { return t.Live.Hold == NotHeld && t.Live.Breaker != Open }
-
 // Input is everything a strategy may look at.
 type Input struct {
 	Combo   string // the combo's name
 	ComboID string
 	Targets []*Target
 	Config  *Config
-	State   State
+	State   *State
 	Now     time.Time
 	Rand    Rand
 
@@ -143,7 +38,7 @@ type Result struct {
 	Declared []*Target // as the strategy saw them
 	Order    []*Target // as they were tried
 	Config   *Config
-	State    State
+	State    *State
 	Now      time.Time
 
 	Served *Target   // the target that answered, nil: none
@@ -156,11 +51,14 @@ type Result struct {
 
 // connection returns the connection that served the request.
 func (r *Result) connection() string {
-	if r.Served != nil && r.Served.Connection != "" {
-		return r.Served.Connection
+	if r.Served == nil {
+		return r.Connection
 	}
-	return r.Connection
+	return usedBy(r.Served, r.Connection)
 }
+
+// usedBy returns the connection that a target used: its own, else the given one.
+func usedBy(t *Target, connection string) string { return cmp.Or(t.Connection, connection) }
 
 // indexOf returns the place of an execution key, or -1.
 func indexOf(list []*Target, key string) int {

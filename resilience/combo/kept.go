@@ -1,9 +1,6 @@
 package combo
 
-import (
-	"slices"
-	"sync"
-)
+import "sync"
 
 // Kept holds what a planner worked out of its combos, by their address. It
 // belongs to one World and one set of Globals: whoever changes either begins a
@@ -15,16 +12,16 @@ type Kept struct {
 // prepared is a combo with its configuration cascaded and its targets resolved.
 // It is shared by requests and never changed.
 type prepared struct {
-	entry   *Entry
-	cfg     Config
-	targets []Target
+	entry *Entry
+	cfg   Config
+	specs []*Spec
 }
 
-// fresh returns the targets for one request, which may write into them.
-func (r *prepared) fresh() []*Target {
-	block := slices.Clone(r.targets)
-	out := make([]*Target, len(block))
-	for i := range block {
+// targets returns the targets for one request, of which nothing is known yet.
+func (r *prepared) targets() []*Target {
+	block, out := make([]Target, len(r.specs)), make([]*Target, len(r.specs))
+	for i, s := range r.specs {
+		block[i].Spec = s
 		out[i] = &block[i]
 	}
 	return out
@@ -54,13 +51,11 @@ func (p *Planner) resolved(c *Combo, q *Request) *prepared {
 	if q.depth > 0 {
 		r.cfg.MaxComboDepth = q.depth
 	}
-	list := p.scope(q).Resolve(c, &r.cfg, q.path)
-	r.targets = make([]Target, len(list))
-	for i, t := range list {
-		r.targets[i] = *t
-		r.targets[i].tally = c.Name + "\x00" + t.Key
+	r.specs = p.scope(q).Resolve(c, &r.cfg, q.path)
+	for _, s := range r.specs {
+		s.tally = tallyKey(c.Name, s.Key)
 		if p.Fixed != nil {
-			p.Fixed(&r.targets[i])
+			p.Fixed(s)
 		}
 	}
 	return r
@@ -77,4 +72,4 @@ func (p *Planner) scope(q *Request) *Resolver {
 }
 
 // Size returns how many targets a combo has at present.
-func (p *Planner) Size(c *Combo) int { return len(p.prepare(c, &Request{}).targets) }
+func (p *Planner) Size(c *Combo) int { return len(p.prepare(c, &Request{}).specs) }

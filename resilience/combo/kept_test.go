@@ -14,15 +14,15 @@ func TestKeptPlans(t *testing.T) {
 	fixed := 0
 	p := planner(w)
 	p.Kept = &Kept{}
-	p.Fixed = func(x *Target) {
+	p.Fixed = func(s *Spec) {
 		fixed++
-		x.Data, x.Live.MaxConcurrent = "data of "+x.Model, 3
+		s.Data, s.MaxConcurrent = "data of "+s.Model, 3
 	}
-	p.Look = func(x *Target, into *Live) {
-		if x.Data != "data of "+x.Model || into.MaxConcurrent != 3 {
-			t.Errorf("Look sees %v, %+v", x.Data, into)
+	p.Look = func(now time.Time, x *Target) {
+		if !now.Equal(t0) || x.Data != "data of "+x.Model || x.MaxConcurrent != 3 {
+			t.Errorf("Look sees %v, %v, %v", now, x.Data, x.MaxConcurrent)
 		}
-		into.Hold, into.InFlight = Exhausted, into.InFlight+1
+		x.Live.Hold, x.Live.InFlight = Exhausted, x.Live.InFlight+1
 	}
 	c := mk("x", P2C, "p/*")
 	for range 3 { // what Look wrote must not stay
@@ -86,16 +86,15 @@ func TestKeptPlans(t *testing.T) {
 }
 
 // fixedKey is the execution key of a combo's i-th target.
-func (p *Planner) fixedKey(c *Combo, i int) string { return p.prepare(c, &Request{}).targets[i].Key }
+func (p *Planner) fixedKey(c *Combo, i int) string { return p.prepare(c, &Request{}).specs[i].Key }
 
 func TestAutoCombosFilterByTheirName(t *testing.T) {
 	p := planner(place{models: map[string][]string{"p": {"blind", "seeing"}}})
-	p.Look = look(func(x *Target) Live {
-		if x.Model == "p/seeing" {
-			return Live{Facts: Facts{Vision: Yes}}
+	p.Fixed = func(s *Spec) {
+		if s.Model == "p/seeing" {
+			s.Facts.Vision = Yes
 		}
-		return Live{}
-	})
+	}
 	n, _ := ParseAuto("auto/vision")
 	c := n.Combo([]string{"p"})
 	plan, r := p.Plan(&c, &Request{Now: t0})
@@ -106,7 +105,7 @@ func TestAutoCombosFilterByTheirName(t *testing.T) {
 }
 
 func TestCountedLatenciesGrowOld(t *testing.T) {
-	st := NewMemory()
+	st := NewState()
 	for i := range 12 {
 		Count(st, t0, "c", "k", time.Duration(i+1)*time.Second, i%2 == 0)
 	}
@@ -128,7 +127,8 @@ func TestCountedLatenciesGrowOld(t *testing.T) {
 
 func TestWatchGoodTellsOfChanges(t *testing.T) {
 	var told []Good
-	st := WatchGood(NewMemory(), func(name, id string, g Good) {
+	st := NewState()
+	st.WatchGood(func(name, id string, g Good) {
 		if name != "My combo" || id != "id" {
 			t.Errorf("told of %q %q", name, id)
 		}
@@ -142,7 +142,7 @@ func TestWatchGoodTellsOfChanges(t *testing.T) {
 	}
 	Bind(st, t0, "s", "one") // another space
 	e, _ := Lookup(string(LKGP))
-	e.Done(&Result{Combo: "My combo", ComboID: "id", State: st, Failed: []*Target{{}}})
+	e.Done(&Result{Combo: "My combo", ComboID: "id", State: st, Failed: tgts("a")})
 	if want := []Good{{"p", "one"}, {"p", "two"}, {}}; !slices.Equal(told, want) {
 		t.Errorf("told %+v, want %+v", told, want)
 	}

@@ -23,8 +23,11 @@ func script(list ...float64) Rand {
 
 // tgt is a target "provider/model" with its key.
 func tgt(key string) *Target {
-	return &Target{Kind: KindModel, Key: key, StepID: key, Model: "p/" + key, Provider: "p", Connection: "c-" + key}
+	return of(Spec{Kind: KindModel, Key: key, StepID: key, Model: "p/" + key, Provider: "p", Connection: "c-" + key})
 }
+
+// of is a target of which only its settled part is known.
+func of(s Spec) *Target { return &Target{Spec: &s} }
 
 func tgts(keys ...string) []*Target {
 	out := make([]*Target, len(keys))
@@ -37,7 +40,7 @@ func tgts(keys ...string) []*Target {
 
 func input(targets []*Target) *Input {
 	cfg := Defaults()
-	return &Input{Combo: "c", Targets: targets, Config: &cfg, State: NewMemory(), Now: t0, Rand: seeded(1)}
+	return &Input{Combo: "c", Targets: targets, Config: &cfg, State: NewState(), Now: t0, Rand: seeded(1)}
 }
 
 func keys(list []*Target) string {
@@ -84,12 +87,12 @@ func used(share float64, in time.Duration) Window {
 	return w
 }
 
-func weekly(share float64, in time.Duration) Quota {
-	return Quota{Known: true, At: t0, Weekly: used(share, in)}
+func weekly(share float64, in time.Duration) *Quota {
+	return &Quota{At: t0, Weekly: used(share, in)}
 }
 
-func session(share float64, in time.Duration) Quota {
-	return Quota{Known: true, At: t0, Session: used(share, in)}
+func session(share float64, in time.Duration) *Quota {
+	return &Quota{At: t0, Session: used(share, in)}
 }
 
 // place is a World of fixed contents.
@@ -104,12 +107,15 @@ func (p place) Models(provider string) []string    { return p.models[provider] }
 func (p place) Accounts(provider string) []Account { return p.accounts[provider] }
 
 func planner(w place) *Planner {
-	return &Planner{Resolver: Resolver{World: w}, State: NewMemory(), Rand: seeded(1)}
+	return &Planner{Resolver: Resolver{World: w}, State: NewState(), Rand: seeded(1)}
 }
 
-func look(f func(t *Target) Live) func(*Target, *Live) {
-	return func(t *Target, into *Live) { *into = f(t) }
+func look(f func(t *Target) Live) func(time.Time, *Target) {
+	return func(_ time.Time, t *Target) { t.Live = f(t) }
 }
+
+// facts says the same of every target.
+func facts(f Facts) func(*Spec) { return func(s *Spec) { s.Facts = f } }
 
 func mk(name string, strategy Name, steps ...string) Combo {
 	c := Combo{ID: name, Name: name, Strategy: strategy}

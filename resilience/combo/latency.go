@@ -145,9 +145,8 @@ func LatencyPenalty(weight float64, a, b LatencyStats) (forA, forB float64) {
 	return slower(a.TTFB, b.TTFB) + half*a.ErrorRate, slower(b.TTFB, a.TTFB) + half*b.ErrorRate
 }
 
-// spread returns average, 95th percentile and standard deviation; it sorts d.
+// spread returns average, 95th percentile and standard deviation.
 func spread(d []time.Duration) (avg, p95, dev time.Duration) {
-	slices.Sort(d)
 	var sum float64
 	for _, x := range d {
 		sum += float64(x)
@@ -157,6 +156,23 @@ func spread(d []time.Duration) (avg, p95, dev time.Duration) {
 	for _, x := range d {
 		sq += (float64(x) - mean) * (float64(x) - mean)
 	}
-	i := int(math.Ceil(0.95*float64(len(d)))) - 1
-	return time.Duration(mean), d[i], time.Duration(math.Sqrt(sq / float64(len(d))))
+	above := len(d) - int(math.Ceil(0.95*float64(len(d))))
+	return time.Duration(mean), largest(d, above+1), time.Duration(math.Sqrt(sq / float64(len(d))))
+}
+
+// largest returns the nth largest of a list. n is small: then one pass costs
+// less than sorting.
+func largest(d []time.Duration, n int) time.Duration {
+	top := make([]time.Duration, 0, 8) // largest first
+	for _, x := range d {
+		if len(top) == n && x <= top[n-1] {
+			continue
+		}
+		i := len(top)
+		for i > 0 && top[i-1] < x {
+			i--
+		}
+		top = slices.Insert(top[:min(len(top), n-1)], i, x)
+	}
+	return top[len(top)-1]
 }

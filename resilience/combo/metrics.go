@@ -32,7 +32,7 @@ type tally struct {
 	requests, successes int64
 	ring                [64]time.Duration // the last latencies
 	n                   int
-	at                  [64]time.Time
+	at                  [64]int64 // when, in milliseconds since 1970
 	// sum is what the latencies come to, as of sumAt; a further one takes it back.
 	sum   Usage
 	sumAt time.Time
@@ -50,17 +50,20 @@ const (
 	minTelemetry = 10
 )
 
+// tallyKey names a target of a combo.
+func tallyKey(combo, key string) string { return combo + "\x00" + key }
+
 // Count records the end of one attempt on a target of a combo. latency is the
 // time to its answer, not positive when there was none.
-func Count(st State, now time.Time, combo, key string, latency time.Duration, ok bool) {
-	tallies.do(st, combo+"\x00"+key, func(t *tally) bool {
+func Count(st *State, now time.Time, combo, key string, latency time.Duration, ok bool) {
+	tallies.do(st, tallyKey(combo, key), func(t *tally) bool {
 		t.requests++
 		if ok {
 			t.successes++
 		}
 		if latency > 0 {
 			i := t.n % len(t.ring)
-			t.ring[i], t.at[i] = latency, now
+			t.ring[i], t.at[i] = latency, now.UnixMilli()
 			t.n++
 			t.sumAt = time.Time{}
 		}
@@ -69,26 +72,15 @@ func Count(st State, now time.Time, combo, key string, latency time.Duration, ok
 }
 
 // UsageOf returns what was counted of a target of a combo.
-func UsageOf(st State, now time.Time, combo, key string) (u Usage) {
-	tallies.peek(st, combo+"\x00"+key, func(t *tally) { u = t.usage(now) })
+func UsageOf(st *State, now time.Time, combo, key string) (u Usage) {
+	tallies.peek(st, tallyKey(combo, key), func(t *tally) { u = t.usage(now) })
 	return u
 }
 
-// fillUsage writes into the targets what was counted of them. It takes one
-// closure for all: every request for a combo passes here.
-func fillUsage(st State, now time.Time, targets []*Target) {
-	var into *Target
-	read := func(old any) any {
-		t, ok := old.(*tally)
-		if !ok {
-			return nil
-		}
-		into.Live.Usage = t.usage(now)
-		return t
-	}
-	for _, t := range targets {
-		into = t
-		st.Update(Space(tallies), t.tally, read)
+// fillUsage writes into the targets what was counted of them.
+func fillUsage(st *State, now time.Time, targets []*Target) {
+	for _, x := range targets {
+		tallies.peek(st, x.tally, func(t *tally) { x.Live.Usage = t.usage(now) })
 	}
 }
 
@@ -103,9 +95,9 @@ func (t *tally) usage(now time.Time) Usage {
 
 // summed is what the latencies of the last day come to.
 func (t *tally) summed(now time.Time) (u Usage) {
-	fresh := make([]time.Duration, 0, len(t.ring))
+	fresh, oldest := make([]time.Duration, 0, len(t.ring)), now.Add(-usageAge).UnixMilli()
 	for i := range min(t.n, len(t.ring)) {
-		if now.Sub(t.at[i]) <= usageAge {
+		if t.at[i] >= oldest {
 			fresh = append(fresh, t.ring[i])
 		}
 	}
@@ -117,4 +109,4 @@ func (t *tally) summed(now time.Time) (u Usage) {
 }
 
 // ForgetUsage forgets what was counted of a target.
-func ForgetUsage(st State, combo, key string) { tallies.drop(st, combo+"\x00"+key) }
+func ForgetUsage(st *State, combo, key string) { tallies.drop(st, tallyKey(combo, key)) }

@@ -12,14 +12,15 @@ import (
 // World and Look are.
 type Planner struct {
 	Resolver
-	State State
+	State *State
 	Rand  Rand
-	// Look writes what is known of a target at the moment into it; nil: nothing
-	// is. into holds what Fixed wrote and what the combo counted.
-	Look func(t *Target, into *Live)
-	// Fixed writes into a resolved target what stays the same until combos,
-	// connections or settings change, its Data included; nil: nothing does.
-	Fixed func(t *Target)
+	// Look writes into t.Live what is known of a target at the moment, beside
+	// what the combo has counted of it; nil: nothing is.
+	Look func(now time.Time, t *Target)
+	// Fixed writes into a target that was just resolved what stays the same
+	// until combos, connections or settings change: Facts, MaxConcurrent and
+	// Data; nil: nothing does.
+	Fixed func(s *Spec)
 	// Kept spares resolving a combo again and again; nil keeps nothing.
 	Kept *Kept
 	// Health is asked about the connection a session is bound to; nil: nothing
@@ -57,11 +58,8 @@ type Plan struct {
 	// round-robin targets that seem unable to do what the request needs.
 	LastResort []*Target
 
-	declared []*Target
-	reserved string
-	state    State
-	session  string
-	path     []string
+	in    Input    // what the strategy saw
+	outer []string // Request.path
 
 	mu     sync.Mutex
 	failed []*Target
@@ -73,7 +71,7 @@ type Plan struct {
 func (p *Planner) Plan(c *Combo, q *Request) (*Plan, *Refusal) {
 	ready := p.prepare(c, q)
 	e, cfg := ready.entry, &ready.cfg
-	targets := p.scope(q).byTags(ready.fresh(), &q.Needs) // steps 1 to 4
+	targets := p.scope(q).byTags(ready.targets(), &q.Needs) // steps 1 to 4
 	if len(targets) == 0 {
 		return nil, noTargets("The combo " + c.Name + " has no target that could be used.")
 	}
@@ -84,8 +82,11 @@ func (p *Planner) Plan(c *Combo, q *Request) (*Plan, *Refusal) {
 	if r := overflows(targets, &q.Needs); r != nil { // step 5
 		return nil, r
 	}
-	plan := &Plan{Combo: c, Config: cfg, Entry: e, state: p.State, session: q.Session, path: append(slices.Clone(q.path), c.Name)}
-	if r := p.order(plan, q, targets); r != nil {
+	plan := &Plan{Combo: c, Config: cfg, Entry: e, outer: q.path, in: Input{
+		Combo: c.Name, ComboID: c.ID, Targets: targets, Config: cfg, State: p.State,
+		Now: q.Now, Rand: p.Rand, CacheKey: q.CacheKey, Session: q.Session, Hints: q.Hints,
+	}}
+	if r := p.order(plan, q); r != nil {
 		plan.Abandon(q.Now)
 		return nil, r
 	}
@@ -110,31 +111,25 @@ func (p *Planner) look(q *Request, ready *prepared, targets []*Target) {
 			t.Live.Session = OtherAccount
 		}
 		if p.Look != nil {
-			p.Look(t, &t.Live)
+			p.Look(q.Now, t)
 		}
 	}
 }
 
 // order is steps 6 to 14.
-func (p *Planner) order(plan *Plan, q *Request, targets []*Target) *Refusal {
-	e, cfg := plan.Entry, plan.Config
+func (p *Planner) order(plan *Plan, q *Request) *Refusal {
+	e, cfg, in := plan.Entry, plan.Config, &plan.in
 	if e.Name == RoundRobin { // has its filters first: its counter is over what can be used
-		kept, rejected, r := capable(targets, &q.Needs, cfg.CompatFailOpen)
+		kept, rejected, r := capable(in.Targets, &q.Needs, cfg.CompatFailOpen)
 		if r != nil {
 			kept, rejected = rejected, nil
 		}
-		targets, plan.LastResort = kept, rejected
+		in.Targets, plan.LastResort = kept, rejected
 	}
-	plan.declared = targets
-	in := &Input{
-		Combo: plan.Combo.Name, ComboID: plan.Combo.ID, Targets: targets, Config: cfg, State: p.State,
-		Now: q.Now, Rand: p.Rand, CacheKey: q.CacheKey, Session: q.Session, Hints: q.Hints,
-	}
-	if e.Name == Weighted && !slices.ContainsFunc(targets, func(t *Target) bool { return t.Usable() }) {
-		return EmptyPool(q.Now, exclusions(targets))
+	if e.Name == Weighted && !slices.ContainsFunc(in.Targets, (*Target).Usable) {
+		return EmptyPool(q.Now, exclusions(in.Targets))
 	}
 	order := e.Order(in)
-	plan.reserved = in.Reserved
 	if in.Refusal != nil {
 		return in.Refusal
 	}
@@ -169,10 +164,10 @@ func (p *Planner) order(plan *Plan, q *Request, targets []*Target) *Refusal {
 
 // handOver moves the reserved slot to the target that comes first in the end.
 func (p *Plan) handOver(now time.Time) {
-	if first := p.Order[0].Connection; p.reserved != "" && first != p.reserved {
-		End(p.state, now, p.reserved)
-		Begin(p.state, now, first)
-		p.reserved = first
+	if first := p.Order[0].Connection; p.in.Reserved != "" && first != p.in.Reserved {
+		End(p.in.State, now, p.in.Reserved)
+		Begin(p.in.State, now, first)
+		p.in.Reserved = first
 	}
 }
 
@@ -182,7 +177,7 @@ func byTask(c *Combo, h *Hints, order []*Target) []*Target {
 	if h.Task == "" || c.Strategy == Auto || !strings.Contains(strings.ToLower(c.Name), "task") {
 		return order
 	}
-	return take(order, rank(order, func(t *Target) float64 { return TaskFit(h.TaskFit, t.Model, &t.Live.Facts, h.Task) }))
+	return take(order, rank(order, func(t *Target) float64 { return TaskFit(h.TaskFit, t.Model, &t.Facts, h.Task) }))
 }
 
 func exclusions(targets []*Target) []Excluded {
@@ -223,19 +218,19 @@ func (p *Plan) end(now time.Time, served *Target, connection string, relay *Rela
 	p.ended = true
 	failed := p.failed
 	p.mu.Unlock()
-	r := &Result{
-		Entry: p.Entry, Combo: p.Combo.Name, ComboID: p.Combo.ID, Declared: p.declared, Order: p.Order, Config: p.Config,
-		State: p.state, Now: now, Served: served, Failed: failed, Connection: connection, Reserved: p.reserved, Relay: relay,
-	}
+	in := &p.in
 	if p.Entry.Done != nil {
-		p.Entry.Done(r)
+		p.Entry.Done(&Result{
+			Entry: p.Entry, Combo: in.Combo, ComboID: in.ComboID, Declared: in.Targets, Order: p.Order, Config: p.Config,
+			State: in.State, Now: now, Served: served, Failed: failed, Connection: connection, Reserved: in.Reserved, Relay: relay,
+		})
 	}
-	for i := range failed {
-		if failed[i].Connection != "" {
-			Unbind(p.state, p.session, failed[i].Connection)
+	for _, t := range failed {
+		if t.Connection != "" {
+			Unbind(in.State, in.Session, t.Connection)
 		}
 	}
 	if served != nil && !p.Config.DisableSessionStickiness && !p.Entry.NoSession {
-		Bind(p.state, now, p.session, r.connection())
+		Bind(in.State, now, in.Session, usedBy(served, connection))
 	}
 }

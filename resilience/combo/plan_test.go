@@ -8,12 +8,12 @@ import (
 func TestPlan(t *testing.T) {
 	t.Run("case 72 a round-robin target that seems unable is a last resort", func(t *testing.T) {
 		p := planner(place{})
-		p.Look = look(func(x *Target) Live {
-			if x.Model == "p/b" {
-				return Live{Facts: Facts{Tools: No}}
+		p.Look = look(func(*Target) Live { return Live{Hold: Unavailable} })
+		p.Fixed = func(s *Spec) {
+			if s.Model == "p/b" {
+				s.Facts.Tools = No
 			}
-			return Live{Hold: Unavailable}
-		})
+		}
 		c := mk("x", RoundRobin, "p/a", "p/b", "p/c")
 		plan, r := p.Plan(&c, &Request{Now: t0, Needs: Needs{Tools: true}})
 		if r != nil {
@@ -21,7 +21,7 @@ func TestPlan(t *testing.T) {
 		}
 		wantModels(t, plan.Order, "p/a p/c")
 		wantModels(t, plan.LastResort, "p/b")
-		p.Look = look(func(*Target) Live { return Live{Facts: Facts{Tools: No}} })
+		p.Look, p.Fixed = nil, facts(Facts{Tools: No})
 		plan, r = p.Plan(&c, &Request{Now: t0, Needs: Needs{Tools: true}})
 		if r != nil || len(plan.Order) != 3 {
 			t.Error("nobody is able: all are tried", r)
@@ -130,7 +130,7 @@ func TestPlan(t *testing.T) {
 		w := place{accounts: map[string][]Account{"p": {{ID: "c1", Active: true}, {ID: "c2", Active: true}}}}
 		p := planner(w)
 		p.Look = look(func(*Target) Live {
-			return Live{Quota: Quota{Known: true, At: t0, Weekly: Window{Known: true, Used: .5}}}
+			return Live{Quota: &Quota{At: t0, Weekly: Window{Known: true, Used: .5}}}
 		})
 		c := mk("x", QuotaWeighted, "p/a")
 		for range 20 {
@@ -148,7 +148,7 @@ func TestPlan(t *testing.T) {
 				t.Fatal("the slot is kept")
 			}
 		}
-		p.Look = look(func(*Target) Live { return Live{Facts: Facts{Vision: No}} })
+		p.Look, p.Fixed = nil, facts(Facts{Vision: No})
 		if _, r := p.Plan(&c, &Request{Now: t0, Needs: Needs{Vision: true}}); r == nil {
 			t.Error("no refusal")
 		}
@@ -173,7 +173,7 @@ func TestPlan(t *testing.T) {
 			t.Error("still bound")
 		}
 		plan, _ = p.Plan(&c, &q)
-		plan.Serve(t0, &Target{Provider: "p"}, "c9", nil) // case 125a: named by the answer
+		plan.Serve(t0, of(Spec{Provider: "p"}), "c9", nil) // case 125a: named by the answer
 		if Bound(p.State, t0, "s") != "c9" {
 			t.Error(Bound(p.State, t0, "s"))
 		}
@@ -181,7 +181,7 @@ func TestPlan(t *testing.T) {
 	t.Run("combos that choose by the task", func(t *testing.T) {
 		p := planner(place{})
 		table := NewTable(nil, nil)
-		p.Look = look(func(x *Target) Live { return Live{Facts: table.Of(x.Model)} })
+		p.Fixed = func(s *Spec) { s.Facts = table.Of(s.Model) }
 		for name, want := range map[string]string{"my tasks": "openai/o3 openai/gpt-3.5-turbo", "other": "openai/gpt-3.5-turbo openai/o3"} {
 			c := mk(name, Priority, "openai/gpt-3.5-turbo", "openai/o3")
 			plan, r := p.Plan(&c, &Request{Now: t0, Hints: Hints{Task: TaskCoding}})
@@ -199,7 +199,7 @@ func TestPlan(t *testing.T) {
 		}
 		p := planner(w)
 		table := NewTable(nil, nil)
-		p.Look = look(func(x *Target) Live { return Live{Facts: table.Of(x.Model)} })
+		p.Fixed = func(s *Spec) { s.Facts = table.Of(s.Model) }
 		c := n.Combo([]string{"openai"})
 		plan, r := p.Plan(&c, &Request{Now: t0, Auto: &n})
 		if r != nil {
@@ -209,7 +209,7 @@ func TestPlan(t *testing.T) {
 	})
 	t.Run("a request that is too long", func(t *testing.T) {
 		p := planner(place{})
-		p.Look = look(func(*Target) Live { return Live{Facts: Facts{Context: 1000}} })
+		p.Fixed = facts(Facts{Context: 1000})
 		c := mk("x", Priority, "p/a")
 		if _, r := p.Plan(&c, &Request{Now: t0, Needs: Needs{InputTokens: 1001}}); r == nil || r.Code != "context_length_exceeded" {
 			t.Error(r)

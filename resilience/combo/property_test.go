@@ -9,26 +9,29 @@ import (
 	"pgregory.net/rapid"
 )
 
-// anyLive draws what might be known of a target.
-func anyLive(rt *rapid.T) Live {
+// anything draws what might be known of a target.
+func anything(rt *rapid.T, t *Target) {
 	share := rapid.Float64Range(0, 1)
-	l := Live{
+	l := &t.Live
+	*l = Live{
 		Breaker: rapid.SampledFrom([]Breaker{Closed, Closed, Degraded, HalfOpen, Open}).Draw(rt, "breaker"),
 		Hold:    rapid.SampledFrom([]Hold{NotHeld, NotHeld, NotHeld, ModelLockout, Unavailable}).Draw(rt, "hold"),
-		Quota: Quota{
-			Known: rapid.Bool().Draw(rt, "known"), At: t0.Add(-time.Duration(rapid.IntRange(0, 1200).Draw(rt, "age")) * time.Second),
+		Quota: &Quota{
+			At:      t0.Add(-time.Duration(rapid.IntRange(0, 1200).Draw(rt, "age")) * time.Second),
 			Session: used(share.Draw(rt, "session"), time.Duration(rapid.IntRange(-3600, 18_000).Draw(rt, "reset"))*time.Second),
 			Weekly:  used(share.Draw(rt, "week"), time.Duration(rapid.IntRange(-3600, 604_800).Draw(rt, "week reset"))*time.Second),
 		},
-		Usage:         Usage{Requests: int64(rapid.IntRange(0, 50).Draw(rt, "requests")), P95: time.Duration(rapid.IntRange(0, 9000).Draw(rt, "p95")) * time.Millisecond},
-		InFlight:      rapid.IntRange(0, 5).Draw(rt, "in flight"),
-		MaxConcurrent: float64(rapid.IntRange(0, 3).Draw(rt, "cap")),
+		Usage:    Usage{Requests: int64(rapid.IntRange(0, 50).Draw(rt, "requests")), P95: time.Duration(rapid.IntRange(0, 9000).Draw(rt, "p95")) * time.Millisecond},
+		InFlight: rapid.IntRange(0, 5).Draw(rt, "in flight"),
 	}
+	if !rapid.Bool().Draw(rt, "known") {
+		l.Quota = nil
+	}
+	t.MaxConcurrent = float64(rapid.IntRange(0, 3).Draw(rt, "cap"))
 	l.Usage.Successes, l.Usage.Telemetry = l.Usage.Requests/2, l.Usage.Requests > 9
 	if rapid.Bool().Draw(rt, "priced") {
-		l.Facts = Facts{Price: price(rapid.Float64Range(0, 50).Draw(rt, "price"), 1), Context: 128_000, Tools: Yes}
+		t.Facts = Facts{Price: price(rapid.Float64Range(0, 50).Draw(rt, "price"), 1), Context: 128_000, Tools: Yes}
 	}
-	return l
 }
 
 // TestOrderIsAPermutation: no strategy loses, doubles or invents a target,
@@ -48,7 +51,7 @@ func TestOrderIsAPermutation(t *testing.T) {
 						group++
 					}
 					targets[i].Group, targets[i].Weight = group, float64(rapid.IntRange(0, 9).Draw(rt, "weight"))
-					targets[i].Live = anyLive(rt)
+					anything(rt, targets[i])
 				}
 				seed := rapid.Uint64().Draw(rt, "seed")
 				limit := rapid.IntRange(1, 4).Draw(rt, "batch")
@@ -140,11 +143,11 @@ func e(n Name) *Entry {
 	return x
 }
 
-// TestMemory: a space never holds more than it may, and what is used stays.
-func TestMemory(t *testing.T) {
+// TestState: a space never holds more than it may, and what is used stays.
+func TestState(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		s := slot[int]{"numbers", 5}
-		m := NewMemory()
+		m := NewState()
 		var recent []string
 		model := map[string]int{}
 		rt.Repeat(map[string]func(*rapid.T){
@@ -219,4 +222,16 @@ func TestPlansRunTogether(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestSpread: the percentile is the one that sorting would find.
+func TestSpread(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		list := rapid.SliceOfN(rapid.Map(rapid.IntRange(0, 20), func(n int) time.Duration { return time.Duration(n) }), 1, 64).Draw(rt, "latencies")
+		_, p95, _ := spread(list)
+		sorted := slices.Sorted(slices.Values(list))
+		if want := sorted[(95*len(list)+99)/100-1]; p95 != want {
+			rt.Fatalf("the percentile of %v is %v, want %v", list, p95, want)
+		}
+	})
 }

@@ -18,9 +18,9 @@ type Window struct {
 	Reset time.Time // zero: unknown
 }
 
-// Quota is the last snapshot of an account's quota.
+// Quota is the last snapshot of an account's quota. Of a nil one nothing is
+// known.
 type Quota struct {
-	Known                    bool
 	At                       time.Time // when it was read
 	Session, Weekly, Monthly Window
 	Models                   map[string]Window // weekly windows of single models
@@ -58,7 +58,10 @@ func (q *Quota) overall() float64 {
 // Headroom returns the share left in the fuller of the five-hour and the weekly
 // window; a missing window counts as empty.
 func (q *Quota) Headroom(now time.Time) float64 {
-	if q.LimitReached {
+	switch {
+	case q == nil:
+		return 1
+	case q.LimitReached:
 		return 0
 	}
 	return min(q.Session.Remaining(now, 1), q.Weekly.Remaining(now, 1))
@@ -67,7 +70,7 @@ func (q *Quota) Headroom(now time.Time) float64 {
 // Remaining returns the smallest share left of any window, and whether one is
 // known.
 func (q *Quota) Remaining(now time.Time) (share float64, known bool) {
-	if !q.Known {
+	if q == nil {
 		return 0, false
 	}
 	if q.LimitReached {
@@ -84,13 +87,13 @@ func (q *Quota) Remaining(now time.Time) (share float64, known bool) {
 }
 
 // Stale reports that the snapshot is too old to be trusted.
-func (q *Quota) Stale(now time.Time) bool { return !q.Known || now.Sub(q.At) > staleAfter }
+func (q *Quota) Stale(now time.Time) bool { return q == nil || now.Sub(q.At) > staleAfter }
 
 // untilReset returns the seconds until the first of the named windows resets;
 // infinite when none is known to, or the limit has been reached.
 func (q *Quota) untilReset(windows []string, now time.Time) float64 {
 	first := math.Inf(1)
-	if !q.Known || q.LimitReached {
+	if q == nil || q.LimitReached {
 		return first
 	}
 	for _, name := range windows {
@@ -134,9 +137,14 @@ func ResetTime(v any) time.Time {
 // unit brings a figure into 0 to 1; what is no number is 0.
 func unit(f float64) float64 { return clampTo(f, 0, 1) }
 
+// clampTo brings a figure into a range; what is no number is lo.
 func clampTo(f, lo, hi float64) float64 {
-	if math.IsNaN(f) {
+	switch {
+	case f > hi:
+		return hi
+	case f > lo:
+		return f
+	default:
 		return lo
 	}
-	return max(lo, min(hi, f))
 }

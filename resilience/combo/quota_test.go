@@ -9,10 +9,10 @@ import (
 )
 
 func TestQuotaWeighted(t *testing.T) {
-	fresh := func(left float64) Quota { return weekly(1-left, 3*day) }
+	fresh := func(left float64) *Quota { return weekly(1-left, 3*day) }
 	t.Run("the fuller pool first, the low one last, the used up ones not at all", func(t *testing.T) {
 		in := input(tgts("empty", "low", "stale", "open", "good", "better"))
-		for i, q := range []Quota{fresh(0), fresh(.005), fresh(.9), fresh(.9), fresh(.5), weekly(.5, day)} {
+		for i, q := range []*Quota{fresh(0), fresh(.005), fresh(.9), fresh(.9), fresh(.5), weekly(.5, day)} {
 			in.Targets[i].Live.Quota = q
 		}
 		in.Targets[2].Live.Quota.At = t0.Add(-11 * time.Minute)
@@ -92,7 +92,7 @@ func TestQuotaShare(t *testing.T) {
 	t.Run("case 137 a connection at its cap is demoted and listed", func(t *testing.T) {
 		in := input(tgts("a", "b", "c"))
 		in.Targets[0].Weight = 900
-		in.Targets[0].Live.MaxConcurrent, in.Targets[0].Live.InFlight = 1, 1
+		in.Targets[0].MaxConcurrent, in.Targets[0].Live.InFlight = 1, 1
 		in.Targets[1].Live.InFlight, in.Targets[2].Live.InFlight = 5, 5
 		if got := order(t, QuotaShare, in); got[2].Key != "a" || len(got) != 3 {
 			t.Error(keys(got))
@@ -101,7 +101,7 @@ func TestQuotaShare(t *testing.T) {
 	t.Run("case 138 all at their cap, or all saturated", func(t *testing.T) {
 		in := input(tgts("a", "b"))
 		for i := range in.Targets {
-			in.Targets[i].Live.MaxConcurrent, in.Targets[i].Live.InFlight = 1, 1
+			in.Targets[i].MaxConcurrent, in.Targets[i].Live.InFlight = 1, 1
 			in.Targets[i].Live.Quota = weekly(.9, day)
 		}
 		if got := order(t, QuotaShare, in); len(got) != 2 {
@@ -110,7 +110,7 @@ func TestQuotaShare(t *testing.T) {
 	})
 	t.Run("case 139 another model's saturated window does not count", func(t *testing.T) {
 		in := input(tgts("a", "b"))
-		in.Targets[0].Live.Quota = Quota{Known: true, Models: map[string]Window{"other": used(.9, day)}}
+		in.Targets[0].Live.Quota = &Quota{Models: map[string]Window{"other": used(.9, day)}}
 		wantKeys(t, order(t, QuotaShare, in), "a b")
 		in.Targets[0].Live.Quota.Models["a"] = used(.9, day)
 		wantKeys(t, order(t, QuotaShare, in), "b a")
@@ -131,7 +131,7 @@ func TestQuotaShare(t *testing.T) {
 		}
 	})
 	t.Run("case 140 an in-flight lease ends", func(t *testing.T) {
-		st := NewMemory()
+		st := NewState()
 		Begin(st, t0, "c")
 		Begin(st, t0.Add(time.Minute), "c")
 		if n := InFlight(st, t0.Add(3*time.Minute-1), "c"); n != 2 {
@@ -188,7 +188,7 @@ func TestQuota(t *testing.T) {
 		if left, ok := q.Remaining(t0); !ok || left != 0 {
 			t.Error(left, ok)
 		}
-		q = Quota{Known: true}
+		q = &Quota{}
 		if _, ok := q.Remaining(t0); ok {
 			t.Error("known")
 		}
@@ -356,7 +356,7 @@ func TestAccounts(t *testing.T) {
 }
 
 func TestUsage(t *testing.T) {
-	st := NewMemory()
+	st := NewState()
 	if u := UsageOf(st, t0, "c", "a"); u.Requests != 0 || st.Len("usage") != 0 {
 		t.Error("a question leaves a trace")
 	}

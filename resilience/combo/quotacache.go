@@ -13,7 +13,7 @@ const quotaFetches = 5
 // QuotaCache reads quota snapshots for reset-aware routing and keeps them for
 // as long as a combo allows. It is safe for concurrent use.
 type QuotaCache struct {
-	fetch func(ctx context.Context, connection string) (Quota, error)
+	fetch func(ctx context.Context, connection string) (*Quota, error)
 
 	mu      sync.Mutex
 	kept    map[string]keptQuota
@@ -22,12 +22,12 @@ type QuotaCache struct {
 }
 
 type keptQuota struct {
-	quota Quota
+	quota *Quota
 	at    time.Time
 }
 
 // NewQuotaCache returns an empty cache. fetch reads one snapshot.
-func NewQuotaCache(fetch func(ctx context.Context, connection string) (Quota, error)) *QuotaCache {
+func NewQuotaCache(fetch func(ctx context.Context, connection string) (*Quota, error)) *QuotaCache {
 	return &QuotaCache{fetch: fetch, kept: map[string]keptQuota{}, pending: map[string]bool{}}
 }
 
@@ -36,8 +36,8 @@ func NewQuotaCache(fetch func(ctx context.Context, connection string) (Quota, er
 // most maxStale older is used too, while a single refresh runs behind it. Any
 // other is fetched now, five at a time; when that fails nothing is known of the
 // connection. ctx bounds the fetches of this call, not the refresh.
-func (c *QuotaCache) Read(ctx context.Context, now time.Time, ttl, maxStale time.Duration, connections []string) map[string]Quota {
-	out := make(map[string]Quota, len(connections))
+func (c *QuotaCache) Read(ctx context.Context, now time.Time, ttl, maxStale time.Duration, connections []string) map[string]*Quota {
+	out := make(map[string]*Quota, len(connections))
 	var missing []string
 	c.mu.Lock()
 	for _, id := range connections {
@@ -53,7 +53,7 @@ func (c *QuotaCache) Read(ctx context.Context, now time.Time, ttl, maxStale time
 			out[id] = k.quota
 			c.refresh(context.WithoutCancel(ctx), now, id)
 		default:
-			out[id] = Quota{}
+			out[id] = nil
 			missing = append(missing, id)
 		}
 	}
@@ -80,8 +80,8 @@ func (c *QuotaCache) refresh(ctx context.Context, now time.Time, id string) {
 	})
 }
 
-func (c *QuotaCache) fetchAll(ctx context.Context, now time.Time, ids []string) map[string]Quota {
-	out := make(map[string]Quota, len(ids))
+func (c *QuotaCache) fetchAll(ctx context.Context, now time.Time, ids []string) map[string]*Quota {
+	out := make(map[string]*Quota, len(ids))
 	slots := make(chan struct{}, quotaFetches)
 	var all sync.WaitGroup
 	for _, id := range ids {

@@ -20,7 +20,7 @@ type meter struct {
 	slow  time.Duration
 }
 
-func (m *meter) fetch(ctx context.Context, id string) (Quota, error) {
+func (m *meter) fetch(ctx context.Context, id string) (*Quota, error) {
 	n := m.busy.Add(1)
 	defer m.busy.Add(-1)
 	for p := m.peak.Load(); n > p && !m.peak.CompareAndSwap(p, n); p = m.peak.Load() {
@@ -29,7 +29,7 @@ func (m *meter) fetch(ctx context.Context, id string) (Quota, error) {
 		select {
 		case <-time.After(m.slow):
 		case <-ctx.Done():
-			return Quota{}, ctx.Err()
+			return nil, ctx.Err()
 		}
 	}
 	m.mu.Lock()
@@ -91,7 +91,7 @@ func TestQuotaCache(t *testing.T) {
 				ids[i] = string(rune('a' + i))
 			}
 			began := time.Now()
-			if got := NewQuotaCache(m.fetch).Read(t.Context(), t0, 0, 0, ids); len(got) != 12 || !got["l"].Known {
+			if got := NewQuotaCache(m.fetch).Read(t.Context(), t0, 0, 0, ids); len(got) != 12 || got["l"] == nil {
 				t.Error(got)
 			}
 			if d := time.Since(began); d != 3*time.Second || m.peak.Load() != 5 {
@@ -104,7 +104,7 @@ func TestQuotaCache(t *testing.T) {
 			m := newMeter()
 			c := NewQuotaCache(m.fetch)
 			m.err = errors.New("no")
-			if got := c.Read(t.Context(), t0, time.Minute, 0, []string{"a"}); got["a"].Known {
+			if got := c.Read(t.Context(), t0, time.Minute, 0, []string{"a"}); got["a"] != nil {
 				t.Error(got)
 			}
 			m.err = nil
@@ -112,12 +112,12 @@ func TestQuotaCache(t *testing.T) {
 			m.err = errors.New("no")
 			c.Read(t.Context(), t0.Add(2*time.Minute), time.Minute, time.Hour, []string{"a"})
 			c.Wait()
-			if got := c.Read(t.Context(), t0.Add(2*time.Minute), time.Minute, time.Hour, []string{"a"}); !got["a"].Known {
+			if got := c.Read(t.Context(), t0.Add(2*time.Minute), time.Minute, time.Hour, []string{"a"}); got["a"] == nil {
 				t.Error("a failed refresh loses the old snapshot")
 			}
 			c.Wait()
 			c.Forget("a")
-			if got := c.Read(t.Context(), t0, time.Minute, time.Hour, []string{"a"}); got["a"].Known {
+			if got := c.Read(t.Context(), t0, time.Minute, time.Hour, []string{"a"}); got["a"] != nil {
 				t.Error("not forgotten")
 			}
 		})

@@ -27,7 +27,7 @@ func (f *flight) count(now time.Time) int {
 var flights = slot[flight]{"in-flight", 5000}
 
 // Begin counts a request on a connection.
-func Begin(st State, now time.Time, connection string) {
+func Begin(st *State, now time.Time, connection string) {
 	if connection == "" {
 		return
 	}
@@ -38,7 +38,7 @@ func Begin(st State, now time.Time, connection string) {
 }
 
 // End counts it off again.
-func End(st State, now time.Time, connection string) {
+func End(st *State, now time.Time, connection string) {
 	flights.do(st, connection, func(f *flight) bool {
 		f.n = max(0, f.count(now)-1)
 		return f.n > 0
@@ -46,7 +46,7 @@ func End(st State, now time.Time, connection string) {
 }
 
 // InFlight returns how many requests are under way on a connection.
-func InFlight(st State, now time.Time, connection string) int {
+func InFlight(st *State, now time.Time, connection string) int {
 	f, _ := flights.get(st, connection)
 	return f.count(now)
 }
@@ -60,7 +60,7 @@ func (in *Input) inFlight(t *Target) int {
 // their reset-aware score and against their load. Connections at the floor and
 // those with old figures are drawn from only when there is nothing better.
 func quotaWeighted(in *Input) []*Target {
-	var pools [2][]scored
+	pools := [2][]scored{make([]scored, 0, len(in.Targets)), nil}
 	floor := in.Config.QuotaFloorPercent / 100
 	for i := range in.Targets {
 		t := in.Targets[i]
@@ -72,7 +72,7 @@ func quotaWeighted(in *Input) []*Target {
 		if !known || left <= floor+tiny || t.Live.Quota.Stale(in.Now) {
 			pool = 1
 		}
-		pools[pool] = append(pools[pool], scored{i, in.Config.resetScore(&t.Live.Quota, in.Now)})
+		pools[pool] = append(pools[pool], scored{i, in.Config.resetScore(t.Live.Quota, in.Now)})
 	}
 	for _, p := range pools {
 		slices.SortStableFunc(p, func(a, b scored) int { return cmp.Compare(b.score, a.score) })
@@ -91,8 +91,7 @@ func quotaWeighted(in *Input) []*Target {
 		}
 	}
 	first := draw(in.Rand, weights)
-	order := slices.Insert(slices.Delete(slices.Clone(pools[0]), first, first+1), 0, pools[0][first])
-	out := take(in.Targets, append(order, pools[1]...))
+	out := front(take(in.Targets, append(pools[0], pools[1]...)), first)
 	in.Reserved = out[0].Connection
 	Begin(in.State, in.Now, in.Reserved)
 	return out

@@ -13,13 +13,13 @@ func leastUsed(in *Input) []*Target {
 func costOptimized(in *Input) []*Target {
 	targets := in.Targets
 	if in.Config.ManifestRouting && in.Hints.RequirePremium {
-		premium := filter(targets, func(t *Target) bool { return t.Live.Facts.Tier == PremiumTier })
+		premium := filter(targets, func(t *Target) bool { return t.Facts.Tier == PremiumTier })
 		if len(premium) > 0 {
 			targets = premium
 		}
 	}
 	return take(targets, rank(targets, func(t *Target) float64 {
-		if p := t.Live.Facts.Price; p.Known {
+		if p := t.Facts.Price; p.Known {
 			return -p.Input
 		}
 		return math.Inf(-1)
@@ -29,7 +29,7 @@ func costOptimized(in *Input) []*Target {
 // contextOptimized prefers the largest context window; an unknown one counts
 // as none.
 func contextOptimized(in *Input) []*Target {
-	return take(in.Targets, rank(in.Targets, func(t *Target) float64 { return float64(t.Live.Facts.Context) }))
+	return take(in.Targets, rank(in.Targets, func(t *Target) float64 { return float64(t.Facts.Context) }))
 }
 
 // headroom prefers the connection whose fuller window has most room left.
@@ -45,4 +45,17 @@ func filter(targets []*Target, keep func(t *Target) bool) []*Target {
 		}
 	}
 	return out
+}
+
+// part separates the targets that are taken out from those that stay.
+func part(targets []*Target, out func(t *Target) bool) (stay, taken []*Target) {
+	stay = make([]*Target, 0, len(targets))
+	for _, t := range targets {
+		if out(t) {
+			taken = append(taken, t)
+		} else {
+			stay = append(stay, t)
+		}
+	}
+	return stay, taken
 }

@@ -37,9 +37,9 @@ func relayDone(r *Result) {
 		!slices.Contains(r.Config.HandoffProviders, r.Served.Provider) {
 		return
 	}
-	q := &r.Served.Live.Quota
+	q := r.Served.Live.Quota
 	used := 1 - q.Headroom(r.Now)
-	if !q.Known || used < r.Config.HandoffThreshold || used >= handoffCeiling {
+	if q == nil || used < r.Config.HandoffThreshold || used >= handoffCeiling {
 		return
 	}
 	list := r.Relay.Messages()
@@ -65,7 +65,7 @@ func relayDone(r *Result) {
 
 // Handoff returns the summary a session brings along to connection: once, and
 // not to the account it comes from.
-func Handoff(st State, now time.Time, session, connection string) (summary string, ok bool) {
+func Handoff(st *State, now time.Time, session, connection string) (summary string, ok bool) {
 	if session == "" {
 		return "", false
 	}

@@ -16,7 +16,7 @@ const (
 var counters = slot[int]{"counter", 4000}
 
 // nextTurn returns the count kept under key and adds one to it.
-func nextTurn(st State, key string) int {
+func nextTurn(st *State, key string) int {
 	n := 0
 	counters.do(st, key, func(v *int) bool {
 		n = *v
@@ -29,7 +29,7 @@ func nextTurn(st State, key string) int {
 // resetAware prefers quota that would be lost unused: the fuller and the nearer
 // its reset, the sooner it is spent. Targets close to the best take turns.
 func resetAware(in *Input) []*Target {
-	list := rank(in.Targets, func(t *Target) float64 { return in.Config.resetScore(&t.Live.Quota, in.Now) })
+	list := rank(in.Targets, func(t *Target) float64 { return in.Config.resetScore(t.Live.Quota, in.Now) })
 	return take(in.Targets, in.takeTurns("reset-aware:", list, in.Config.ResetTieBandPercent/100))
 }
 
@@ -63,7 +63,7 @@ func (in *Input) takeTurns(prefix string, list []scored, band float64) []scored 
 // resetScore is the reset-aware score (sheet §1.9), from 0 to 1; unknown quota
 // is worth a half, used up quota less than nothing.
 func (c *Config) resetScore(q *Quota, now time.Time) float64 {
-	if !q.Known {
+	if q == nil {
 		return 0.5
 	}
 	if q.LimitReached {

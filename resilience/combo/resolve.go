@@ -34,7 +34,7 @@ type Resolver struct {
 // Resolve returns the targets of a combo in their declared order, with nested
 // combos put in or kept as black boxes. path is where the combo stands in an
 // outer one; nil for none.
-func (r *Resolver) Resolve(c *Combo, cfg *Config, path []string) []*Target {
+func (r *Resolver) Resolve(c *Combo, cfg *Config, path []string) []*Spec {
 	w := walkState{r: r, root: c, cfg: cfg, limit: cfg.MaxComboDepth}
 	w.walk(c, path, "", -1, nil)
 	out := w.out
@@ -45,7 +45,7 @@ func (r *Resolver) Resolve(c *Combo, cfg *Config, path []string) []*Target {
 	if e != nil && e.Expand {
 		out = r.expand(out)
 	} else {
-		out = slices.DeleteFunc(out, func(t *Target) bool { return !r.reachable(t) })
+		out = slices.DeleteFunc(out, func(s *Spec) bool { return !r.reachable(s) })
 	}
 	return out
 }
@@ -55,13 +55,13 @@ type walkState struct {
 	root  *Combo
 	cfg   *Config
 	limit int
-	out   []*Target
-	block []Target // where the next targets lie, so that they need not be made one by one
+	out   []*Spec
+	block []Spec // where the next targets lie, so that they need not be made one by one
 }
 
-func (w *walkState) add() *Target {
+func (w *walkState) add() *Spec {
 	if len(w.block) == cap(w.block) {
-		w.block = make([]Target, 0, 8)
+		w.block = make([]Spec, 0, 8)
 	}
 	w.block = w.block[:len(w.block)+1]
 	t := &w.block[len(w.block)-1]
@@ -78,7 +78,7 @@ func (w *walkState) walk(c *Combo, path []string, prefix string, group int, top 
 	path = append(slices.Clone(path), c.Name)
 	steps := w.r.expandSteps(c)
 	if w.block == nil {
-		w.block, w.out = make([]Target, 0, len(steps)), make([]*Target, 0, len(steps))
+		w.block, w.out = make([]Spec, 0, len(steps)), make([]*Spec, 0, len(steps))
 	}
 	for i := range steps {
 		s := &steps[i]
@@ -175,29 +175,29 @@ func (c *Combo) admits(provider, model string) bool {
 }
 
 // usable reports whether a target may run on a connection.
-func (r *Resolver) usable(t *Target, connection string) bool {
-	return (t.Connection == "" || t.Connection == connection) &&
-		(len(t.Allowed) == 0 || slices.Contains(t.Allowed, connection)) &&
+func (r *Resolver) usable(s *Spec, connection string) bool {
+	return (s.Connection == "" || s.Connection == connection) &&
+		(len(s.Allowed) == 0 || slices.Contains(s.Allowed, connection)) &&
 		(len(r.Allowed) == 0 || slices.Contains(r.Allowed, connection))
 }
 
 // reachable reports whether any connection may run the target. A pinned
 // connection need not be known: what is wrong with it shows at the attempt.
-func (r *Resolver) reachable(t *Target) bool {
-	if t.Kind == KindRef || t.Connection != "" && r.usable(t, t.Connection) {
+func (r *Resolver) reachable(s *Spec) bool {
+	if s.Kind == KindRef || s.Connection != "" && r.usable(s, s.Connection) {
 		return true
 	}
-	if len(r.Allowed) == 0 && len(t.Allowed) == 0 {
+	if len(r.Allowed) == 0 && len(s.Allowed) == 0 {
 		return true
 	}
-	return slices.ContainsFunc(r.World.Accounts(t.Provider), func(a Account) bool { return r.usable(t, a.ID) })
+	return slices.ContainsFunc(r.World.Accounts(s.Provider), func(a Account) bool { return r.usable(s, a.ID) })
 }
 
 // expand makes one target of each connection that may run a target. A target
 // whose provider has no active connection stays as it is when nothing limits
 // it, so that the attempt can say why.
-func (r *Resolver) expand(targets []*Target) []*Target {
-	out := make([]*Target, 0, len(targets))
+func (r *Resolver) expand(targets []*Spec) []*Spec {
+	out := make([]*Spec, 0, len(targets))
 	for _, t := range targets {
 		if t.Kind == KindRef || t.Connection != "" {
 			if r.reachable(t) {
@@ -210,10 +210,9 @@ func (r *Resolver) expand(targets []*Target) []*Target {
 			if !a.Active || !r.usable(t, a.ID) {
 				continue
 			}
-			n := new(Target)
-			*n = *t
+			n := *t
 			n.Connection, n.Key = a.ID, t.Key+"@"+a.ID
-			out = append(out, n)
+			out = append(out, &n)
 		}
 		if len(out) == before && len(t.Allowed) == 0 && len(r.Allowed) == 0 {
 			out = append(out, t)
@@ -223,8 +222,8 @@ func (r *Resolver) expand(targets []*Target) []*Target {
 }
 
 // order puts the default tier's step first, then its fallbacks, then the rest.
-func (t *Tiers) order(targets []*Target) []*Target {
-	out := make([]*Target, 0, len(targets))
+func (t *Tiers) order(targets []*Spec) []*Spec {
+	out := make([]*Spec, 0, len(targets))
 	used := map[int]bool{}
 	for name, n := t.Default, 0; name != "" && n <= len(t.Tiers); name, n = t.Tiers[name].Fallback, n+1 {
 		for i := range targets {

@@ -11,8 +11,11 @@ func resolve(t *testing.T, w place, c Combo) []*Target {
 	t.Helper()
 	cfg := Cascade(Globals{}, "", c.Config)
 	r := Resolver{World: w}
-	return r.Resolve(&c, &cfg, nil)
+	return bareTargets(r.Resolve(&c, &cfg, nil))
 }
+
+// bareTargets are the targets of which nothing is known yet.
+func bareTargets(specs []*Spec) []*Target { return (&prepared{specs: specs}).targets() }
 
 func TestNormalize(t *testing.T) {
 	c := mk("My Combo", "usage", "openai/gpt-5", "inner", "glm/*", "My Combo", "openai/gpt-5")
@@ -180,8 +183,8 @@ func TestExpansion(t *testing.T) {
 		r := Resolver{World: w, Allowed: []string{"c2"}}
 		aware, plain := mk("x", ResetAware, "p/a", "q/b"), mk("x", Priority, "p/a", "q/b", "p/c")
 		plain.Steps[2].Connection = "c1"
-		wantModels(t, r.Resolve(&aware, &cfg, nil), "p/a@c2")
-		wantModels(t, r.Resolve(&plain, &cfg, nil), "p/a")
+		wantModels(t, bareTargets(r.Resolve(&aware, &cfg, nil)), "p/a@c2")
+		wantModels(t, bareTargets(r.Resolve(&plain, &cfg, nil)), "p/a")
 	})
 	t.Run("allowed providers and families", func(t *testing.T) {
 		c := mk("x", Priority, "p/gpt-5", "q/gpt-5", "p/llama")

@@ -65,7 +65,7 @@ func GateKey(combo string, t *Target) string { return "combo:" + combo + ":" + t
 
 // GateCapacity is the connection's own cap, else the combo's.
 func GateCapacity(c *Config, t *Target) int {
-	if n := EffectiveMax(t.Live.MaxConcurrent, 0); n > 0 {
+	if n := EffectiveMax(t.MaxConcurrent, 0); n > 0 {
 		return n
 	}
 	return max(1, min(32, c.ConcurrencyPerModel))

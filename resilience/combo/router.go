@@ -38,18 +38,14 @@ func scoreByRules(in *Input, pool []candidate) {
 	b := boundsOf(pool)
 	for i := range pool {
 		f := factorsOf(&pool[i], &b, &in.Hints, in.Now)
-		pool[i].score = f.score(&w, &pool[i].t.Live.Account)
+		pool[i].score = f.score(w, &pool[i].t.Live.Account)
 	}
 }
 
 func scoreByCost(_ *Input, pool []candidate) {
 	b := boundsOf(pool)
 	for i := range pool {
-		if pool[i].priced {
-			pool[i].score = 1 - unit(pool[i].cost/b.cost)
-		} else {
-			pool[i].score = -1
-		}
+		pool[i].score = b.cheapness(&pool[i], -1)
 	}
 }
 
@@ -116,11 +112,7 @@ func scoreBySLA(in *Input, pool []candidate) {
 		if e := t.errorRate(); e > errs {
 			sound = errs / e
 		}
-		cost := .5
-		if pool[i].priced {
-			cost = 1 - unit(pool[i].cost/b.cost)
-		}
-		pool[i].score = .35*fast + .35*sound + .15*t.health() + .10*cost + .05*(1-ratio(t.Live.Usage.StdDev, b.dev))
+		pool[i].score = .35*fast + .35*sound + .15*t.health() + .10*b.cheapness(&pool[i], .5) + .05*(1-ratio(t.Live.Usage.StdDev, b.dev))
 	}
 }
 

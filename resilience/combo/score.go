@@ -30,11 +30,15 @@ type Hints struct {
 
 // candidate is a target with its score.
 type candidate struct {
-	at     int
-	t      *Target
-	score  float64
-	cost   float64
-	priced bool
+	at    int
+	t     *Target
+	score float64
+}
+
+// cost is what is compared of the target's price.
+func (c *candidate) cost() (dollars float64, priced bool) {
+	p := &c.t.Facts.Price
+	return p.Blended(), p.Known
 }
 
 // bounds are the largest figures of a pool.
@@ -45,7 +49,13 @@ type bounds struct {
 	ttft    time.Duration
 	latency time.Duration
 	rate    float64
-	density map[string]int
+	density []crowd
+}
+
+// crowd is how many candidates a provider has.
+type crowd struct {
+	provider string
+	n        int
 }
 
 func (t *Target) p95() time.Duration {
@@ -63,48 +73,75 @@ func (t *Target) errorRate() float64 {
 }
 
 func boundsOf(pool []candidate) bounds {
-	b := bounds{cost: .001, p95: time.Millisecond, dev: time.Millisecond, density: map[string]int{}}
+	b := bounds{cost: .001, p95: time.Millisecond, dev: time.Millisecond, density: make([]crowd, 0, 8)}
 	for i := range pool {
 		t := pool[i].t
-		if pool[i].priced {
-			b.cost = max(b.cost, pool[i].cost)
+		if cost, priced := pool[i].cost(); priced {
+			b.cost = max(b.cost, cost)
 		}
 		u := &t.Live.Usage
 		b.p95, b.dev = max(b.p95, t.p95()), max(b.dev, u.StdDev)
 		b.ttft, b.latency, b.rate = max(b.ttft, u.TTFT), max(b.latency, u.Latency), max(b.rate, u.Rate)
-		b.density[t.Provider]++
+		b.enter(t.Provider)
 	}
 	return b
+}
+
+// enter counts a candidate of a provider.
+func (b *bounds) enter(provider string) {
+	for i := range b.density {
+		if b.density[i].provider == provider {
+			b.density[i].n++
+			return
+		}
+	}
+	b.density = append(b.density, crowd{provider, 1})
+}
+
+// siblings is how many other candidates a provider has.
+func (b *bounds) siblings(provider string) int {
+	for i := range b.density {
+		if b.density[i].provider == provider {
+			return b.density[i].n - 1
+		}
+	}
+	return 0
+}
+
+// cheapness is 1 for a candidate that costs nothing, 0 for the dearest one, and
+// other for one whose price is unknown.
+func (b *bounds) cheapness(c *candidate, other float64) float64 {
+	cost, priced := c.cost()
+	if !priced {
+		return other
+	}
+	return 1 - unit(cost/b.cost)
 }
 
 // Factors are the values of one candidate, each from 0 to 1.
 type Factors [factorCount]float64
 
 func factorsOf(c *candidate, b *bounds, h *Hints, now time.Time) Factors {
-	t := c.t
-	l := &t.Live
+	t, l := c.t, &c.t.Live
 	var f Factors
 	f[fQuota] = 1 // no quota is no limit
 	if left, known := l.Quota.Remaining(now); known {
 		f[fQuota] = left
 	}
 	f[fHealth] = t.health()
-	f[fCostInv] = .5 // an unknown price is neither cheap nor dear
-	if c.priced {
-		f[fCostInv] = 1 - c.cost/b.cost
-	}
+	f[fCostInv] = b.cheapness(c, .5) // an unknown price is neither cheap nor dear
 	f[fLatencyInv] = 1 - ratio(t.p95(), b.p95)
-	f[fTaskFit] = TaskFit(h.TaskFit, t.Model, &l.Facts, h.Task)
+	f[fTaskFit] = TaskFit(h.TaskFit, t.Model, &t.Facts, h.Task)
 	f[fStability] = 1 - ratio(l.Usage.StdDev, b.dev)
 	f[fTierPriority] = tierPriority(&l.Account, now)
-	f[fTierAffinity] = tierAffinity(h.Tier, l.Facts.Tier)
-	f[fSpecificity] = specificity(h, l.Facts.Tier)
+	f[fTierAffinity] = tierAffinity(h.Tier, t.Facts.Tier)
+	f[fSpecificity] = specificity(h, t.Facts.Tier)
 	f[fContextAffinity] = [...]float64{NoTie: .5, SameAccount: 1, OtherAccount: .1}[l.Session]
 	f[fSessionAvailability] = 1
-	if limit := EffectiveMax(l.MaxConcurrent, 0); limit > 0 {
+	if limit := EffectiveMax(t.MaxConcurrent, 0); limit > 0 {
 		f[fSessionAvailability] = 1 - float64(l.InFlight)/float64(limit)
 	}
-	f[fDensity] = float64(b.density[t.Provider]-1) / 10
+	f[fDensity] = float64(b.siblings(t.Provider)) / 10
 	f[fQuality] = orElse(l.Quality, .5)
 	f[fCacheAffinity] = orElse(l.CacheAffinity, 0)
 	f[fResetWindow] = l.Quota.resetAffinity(now)
@@ -162,10 +199,22 @@ func tierPriority(a *AccountFacts, now time.Time) float64 {
 	return min(1, .8*base+.2*near)
 }
 
-var tierStep = map[string]int{FreeTier: 1, CheapTier: 2, PremiumTier: 3}
+// tierStep counts the price tiers, 0 for none.
+func tierStep(tier string) int {
+	switch tier {
+	case FreeTier:
+		return 1
+	case CheapTier:
+		return 2
+	case PremiumTier:
+		return 3
+	default:
+		return 0
+	}
+}
 
 func tierAffinity(hint, tier string) float64 {
-	a, b := tierStep[hint], tierStep[tier]
+	a, b := tierStep(hint), tierStep(tier)
 	switch {
 	case a == 0 || b == 0:
 		return .5
@@ -203,6 +252,9 @@ func specificity(h *Hints, tier string) float64 {
 
 // resetAffinity is how near the nearest known reset is, on the window's scale.
 func (q *Quota) resetAffinity(now time.Time) float64 {
+	if q == nil {
+		return .5
+	}
 	best, known := 0.0, false
 	for _, w := range []struct {
 		Window

@@ -20,7 +20,7 @@ var shares = slot[deficits]{"quota-share", 200}
 func quotaShare(in *Input) []*Target {
 	rest, saturated := split(in.Targets, func(t *Target) bool { return t.Connection != "" && in.saturated(t) })
 	rest, capped := split(rest, func(t *Target) bool {
-		limit := EffectiveMax(t.Live.MaxConcurrent, 0)
+		limit := EffectiveMax(t.MaxConcurrent, 0)
 		return limit > 0 && in.inFlight(t) >= limit
 	})
 	if len(rest) == 0 {
@@ -39,22 +39,15 @@ func quotaShare(in *Input) []*Target {
 
 // split takes the demoted targets out; when that would be all, nobody is.
 func split(targets []*Target, demoted func(t *Target) bool) (kept, out []*Target) {
-	for i := range targets {
-		if t := targets[i]; demoted(t) {
-			out = append(out, t)
-		} else {
-			kept = append(kept, t)
-		}
-	}
-	if len(kept) == 0 {
+	if kept, out = part(targets, demoted); len(kept) == 0 {
 		return slices.Clone(targets), nil
 	}
 	return kept, out
 }
 
 func (in *Input) saturated(t *Target) bool {
-	q := &t.Live.Quota
-	if !q.Known {
+	q := t.Live.Quota
+	if q == nil {
 		return false
 	}
 	full := func(w Window) bool { return w.Known && 1-w.Remaining(in.Now, 1) >= saturatedAt }

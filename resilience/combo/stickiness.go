@@ -119,7 +119,7 @@ func keepable(now time.Time, h Health, connection string, left float64) bool {
 }
 
 // Bind ties a session to the connection that served it, or renews the tie.
-func Bind(st State, now time.Time, session, connection string) {
+func Bind(st *State, now time.Time, session, connection string) {
 	if session == "" || connection == "" {
 		return
 	}
@@ -130,14 +130,14 @@ func Bind(st State, now time.Time, session, connection string) {
 }
 
 // Unbind unties a session from connection, from any when that is empty.
-func Unbind(st State, session, connection string) {
+func Unbind(st *State, session, connection string) {
 	bindings.do(st, session, func(b *binding) bool {
 		return connection != "" && b.connection != connection && b.connection != ""
 	})
 }
 
 // Bound returns the connection a session is tied to.
-func Bound(st State, now time.Time, session string) string {
+func Bound(st *State, now time.Time, session string) string {
 	b, ok := bindings.get(st, session)
 	if !ok || now.Sub(b.used) > stickyTTL {
 		return ""
@@ -155,7 +155,7 @@ var streaks = slot[streak]{"combo-failures", 2000}
 
 // CountFailure counts a failed request of a session and reports, once a streak,
 // that the session's model pin for the combo should be cleared.
-func CountFailure(st State, now time.Time, session, combo string) (clear bool) {
+func CountFailure(st *State, now time.Time, session, combo string) (clear bool) {
 	if session == "" {
 		return false
 	}
@@ -171,4 +171,4 @@ func CountFailure(st State, now time.Time, session, combo string) (clear bool) {
 }
 
 // CountSuccess ends a streak.
-func CountSuccess(st State, session, combo string) { streaks.drop(st, session+"\x00"+combo) }
+func CountSuccess(st *State, session, combo string) { streaks.drop(st, session+"\x00"+combo) }

@@ -128,7 +128,7 @@ func TestStickiness(t *testing.T) {
 		}
 	})
 	t.Run("ties", func(t *testing.T) {
-		st := NewMemory()
+		st := NewState()
 		Bind(st, t0, "", "c")
 		Bind(st, t0, "s", "")
 		if st.Len("session") != 0 {
@@ -154,7 +154,7 @@ func TestStickiness(t *testing.T) {
 
 func TestFailureStreak(t *testing.T) {
 	t.Run("case 121 cleared once a streak, others keep theirs", func(t *testing.T) {
-		st := NewMemory()
+		st := NewState()
 		for i, want := range []bool{false, false, true, false, false} {
 			if got := CountFailure(st, t0, "s", "c"); got != want {
 				t.Errorf("failure %d: %v", i+1, got)

@@ -133,7 +133,7 @@ func TestStrictRandom(t *testing.T) {
 	t.Run("one target needs no deck", func(t *testing.T) {
 		in := input(tgts("a"))
 		wantKeys(t, order(t, StrictRandom, in), "a")
-		if in.State.(*Memory).Len("deck") != 0 {
+		if in.State.Len("deck") != 0 {
 			t.Error("a deck was made")
 		}
 	})
@@ -183,11 +183,11 @@ func TestRoundRobin(t *testing.T) {
 		if n := GateCapacity(in.Config, in.Targets[0]); n != 3 {
 			t.Errorf("capacity %d", n)
 		}
-		in.Targets[0].Live.MaxConcurrent = 2.7
+		in.Targets[0].MaxConcurrent = 2.7
 		if n := GateCapacity(in.Config, in.Targets[0]); n != 2 {
 			t.Errorf("capacity %d", n)
 		}
-		in.Targets[0].Live.MaxConcurrent = 0
+		in.Targets[0].MaxConcurrent = 0
 		in.Config.ConcurrencyPerModel = 100
 		if n := GateCapacity(in.Config, in.Targets[0]); n != 32 {
 			t.Errorf("capacity %d", n)
@@ -204,15 +204,15 @@ func TestRanked(t *testing.T) {
 	t.Run("case 56 the largest window first", func(t *testing.T) {
 		in := input(tgts("a", "b", "c"))
 		for i, n := range []int64{128_000, 64_000, 256_000} {
-			in.Targets[i].Live.Facts.Context = n
+			in.Targets[i].Facts.Context = n
 		}
 		wantKeys(t, order(t, ContextOptimized, in), "c a b")
 	})
 	t.Run("case 57 an unknown window last", func(t *testing.T) {
 		in := input(tgts("a", "b", "c"))
-		in.Targets[1].Live.Facts.Context, in.Targets[2].Live.Facts.Context = 8000, 16_000
+		in.Targets[1].Facts.Context, in.Targets[2].Facts.Context = 8000, 16_000
 		wantKeys(t, order(t, ContextOptimized, in), "c b a")
-		in.Targets[1].Live.Facts.Context, in.Targets[2].Live.Facts.Context = 0, 0
+		in.Targets[1].Facts.Context, in.Targets[2].Facts.Context = 0, 0
 		wantKeys(t, order(t, ContextOptimized, in), "a b c")
 	})
 	t.Run("case 58 least used by execution key", func(t *testing.T) {
@@ -225,12 +225,12 @@ func TestRanked(t *testing.T) {
 	})
 	t.Run("cost by input price, unknown last", func(t *testing.T) {
 		in := input(tgts("a", "b", "c"))
-		in.Targets[1].Live.Facts.Price = Price{Known: true, Input: 3}
-		in.Targets[2].Live.Facts.Price = Price{Known: true, Input: 1}
+		in.Targets[1].Facts.Price = Price{Known: true, Input: 3}
+		in.Targets[2].Facts.Price = Price{Known: true, Input: 1}
 		wantKeys(t, order(t, CostOptimized, in), "c b a")
 		in.Config.ManifestRouting, in.Hints.RequirePremium = true, true
 		wantKeys(t, order(t, CostOptimized, in), "c b a") // none is premium
-		in.Targets[1].Live.Facts.Tier = PremiumTier
+		in.Targets[1].Facts.Tier = PremiumTier
 		wantKeys(t, order(t, CostOptimized, in), "b")
 	})
 	t.Run("priority, fill-first and context-relay keep the order", func(t *testing.T) {
@@ -241,7 +241,7 @@ func TestRanked(t *testing.T) {
 }
 
 func TestHeadroom(t *testing.T) {
-	q := func(s, w float64) Quota { return Quota{Known: true, At: t0, Session: used(s, 0), Weekly: used(w, 0)} }
+	q := func(s, w float64) *Quota { return &Quota{At: t0, Session: used(s, 0), Weekly: used(w, 0)} }
 	t.Run("case 66", func(t *testing.T) {
 		in := input(tgts("a", "b"))
 		in.Targets[0].Live.Quota, in.Targets[1].Live.Quota = q(.8, .1), q(.2, .1)
@@ -259,7 +259,7 @@ func TestHeadroom(t *testing.T) {
 	})
 	t.Run("a reached limit is no headroom", func(t *testing.T) {
 		in := input(tgts("a", "b"))
-		in.Targets[0].Live.Quota = Quota{Known: true, LimitReached: true}
+		in.Targets[0].Live.Quota = &Quota{LimitReached: true}
 		in.Targets[1].Live.Quota = q(.99, .1)
 		wantKeys(t, order(t, Headroom, in), "b a")
 	})
@@ -273,7 +273,7 @@ func TestResetAware(t *testing.T) {
 	})
 	t.Run("case 60 two soon ones take turns", func(t *testing.T) {
 		in := input(tgts("x", "a", "y", "b"))
-		for i, q := range []Quota{weekly(.2, 5*day), weekly(.84, 36*time.Hour), weekly(.3, 6*day), weekly(.86, 36*time.Hour)} {
+		for i, q := range []*Quota{weekly(.2, 5*day), weekly(.84, 36*time.Hour), weekly(.3, 6*day), weekly(.86, 36*time.Hour)} {
 			in.Targets[i].Live.Quota = q
 		}
 		first := map[string]int{}
@@ -300,12 +300,12 @@ func TestResetAware(t *testing.T) {
 	})
 	t.Run("a reached limit comes last, an unknown quota is worth a half", func(t *testing.T) {
 		in := input(tgts("a", "b", "c"))
-		in.Targets[0].Live.Quota = Quota{Known: true, LimitReached: true}
+		in.Targets[0].Live.Quota = &Quota{LimitReached: true}
 		in.Targets[2].Live.Quota = weekly(.9, 6*day)
 		wantKeys(t, order(t, ResetAware, in), "b c a")
 		all := input(tgts("a", "b"))
 		for i := range all.Targets {
-			all.Targets[i].Live.Quota = Quota{Known: true, LimitReached: true}
+			all.Targets[i].Live.Quota = &Quota{LimitReached: true}
 		}
 		wantKeys(t, order(t, ResetAware, all), "a b")
 	})
@@ -319,7 +319,7 @@ func TestResetAware(t *testing.T) {
 
 func TestResetWindow(t *testing.T) {
 	in := input(tgts("a", "b", "c", "d"))
-	for i, q := range []Quota{{}, weekly(.1, 3*day), weekly(.9, day), {Known: true, LimitReached: true}} {
+	for i, q := range []*Quota{nil, weekly(.1, 3*day), weekly(.9, day), {LimitReached: true}} {
 		in.Targets[i].Live.Quota = q
 	}
 	wantKeys(t, order(t, ResetWindow, in), "c b a d")
@@ -329,7 +329,7 @@ func TestResetWindow(t *testing.T) {
 		t.Error("the tie does not rotate")
 	}
 	in.Config.ResetWindows = []string{"monthly", "session"}
-	in.Targets[0].Live.Quota = Quota{Known: true, Monthly: used(.5, time.Hour)}
+	in.Targets[0].Live.Quota = &Quota{Monthly: used(.5, time.Hour)}
 	in.Targets[3].Live.Quota = session(.5, 2*time.Hour)
 	wantKeys(t, order(t, ResetWindow, in), "a d b c")
 }
@@ -403,7 +403,7 @@ func TestCacheOptimized(t *testing.T) {
 		}
 	})
 	t.Run("the account is where a cache lives, else the execution key", func(t *testing.T) {
-		x := Target{Key: "k"}
+		x := of(Spec{Key: "k"})
 		if x.identity() != "execution:k" || in.Targets[0].identity() != "connection:c-a" {
 			t.Error("wrong identity")
 		}

@@ -1,6 +1,9 @@
 package combo
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // The task types of the auto engine.
 const (
@@ -13,27 +16,48 @@ const (
 	TaskDefault   = "default"
 )
 
+// ability is the capability tier of a model.
+type ability uint8
+
+const (
+	unrated ability = iota // nothing is known of the model
+	budget
+	fast
+	standard
+	premium
+)
+
+// tasks are the columns of fitOf; any other task is the last one.
+var tasks = [...]string{TaskCoding, TaskReview, TaskPlanning, TaskAnalysis, TaskDebugging, TaskDocs, TaskDefault}
+
 // fitOf is how well a capability tier suits a task.
-var fitOf = map[string]map[string]float64{
-	"premium":  {TaskCoding: .92, TaskReview: .93, TaskPlanning: .94, TaskAnalysis: .95, TaskDebugging: .90, TaskDocs: .88, TaskDefault: .85},
-	"standard": {TaskCoding: .85, TaskReview: .84, TaskPlanning: .85, TaskAnalysis: .85, TaskDebugging: .82, TaskDocs: .85, TaskDefault: .78},
-	"fast":     {TaskCoding: .78, TaskReview: .72, TaskPlanning: .70, TaskAnalysis: .72, TaskDebugging: .75, TaskDocs: .80, TaskDefault: .72},
-	"budget":   {TaskCoding: .65, TaskReview: .60, TaskPlanning: .55, TaskAnalysis: .58, TaskDebugging: .60, TaskDocs: .70, TaskDefault: .55},
+var fitOf = [...][len(tasks)]float64{
+	premium:  {.92, .93, .94, .95, .90, .88, .85},
+	standard: {.85, .84, .85, .85, .82, .85, .78},
+	fast:     {.78, .72, .70, .72, .75, .80, .72},
+	budget:   {.65, .60, .55, .58, .60, .70, .55},
 }
 
-// ability is the capability tier of a model, empty when nothing is known of it.
-func (f *Facts) ability() string {
+func (a ability) fit(task string) float64 {
+	i := slices.Index(tasks[:], task)
+	if i < 0 {
+		i = len(tasks) - 1
+	}
+	return fitOf[a][i]
+}
+
+func (f *Facts) ability() ability {
 	switch {
 	case f.Reasoning:
-		return "premium"
+		return premium
 	case f.Tools == Yes && f.Context >= k128:
-		return "standard"
+		return standard
 	case f.Tools == Yes:
-		return "fast"
+		return fast
 	case f.Tools == No || f.Context > 0:
-		return "budget"
+		return budget
 	default:
-		return ""
+		return unrated
 	}
 }
 
@@ -53,11 +77,8 @@ func TaskFit(own map[string]float64, model string, f *Facts, task string) float6
 }
 
 func taskFit(model string, f *Facts, task string) float64 {
-	if fit, ok := fitOf[f.ability()]; ok {
-		if v, ok := fit[task]; ok {
-			return v
-		}
-		return fit[TaskDefault]
+	if a := f.ability(); a != unrated {
+		return a.fit(task)
 	}
 	fit, name := 0.5, strings.ToLower(bare(model))
 	has := func(word string, plus float64) {

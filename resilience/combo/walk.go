@@ -56,7 +56,8 @@ func (w *Walk) Next() (t *Target, refusal *Refusal, ok bool) {
 }
 
 func (w *Walk) descend(parent *Plan, ref *Target) *Refusal {
-	if err := enter(parent.path, ref.Combo, w.limit); err != nil {
+	path := append(slices.Clone(parent.outer), parent.Combo.Name)
+	if err := enter(path, ref.Combo, w.limit); err != nil {
 		return &Refusal{Status: 503, Code: "combo_nesting", Type: "service_unavailable", Terminal: NoExecutable, Message: err.Error()}
 	}
 	child := w.planner.World.Combo(ref.Combo)
@@ -64,7 +65,7 @@ func (w *Walk) descend(parent *Plan, ref *Target) *Refusal {
 		return noTargets("The nested combo " + ref.Combo + " does not exist or is switched off.")
 	}
 	q := w.request
-	q.path, q.depth = parent.path, w.limit
+	q.path, q.depth = path, w.limit
 	plan, r := w.planner.Plan(child, &q)
 	if r != nil {
 		return r

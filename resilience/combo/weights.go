@@ -74,6 +74,15 @@ var packs = map[string]Weights{
 	ChaosMode:        pack(.0376, .4, .014, .0186, .1905, .1714, .004, .0186, .0476, .0476, .02, .03),
 }
 
+// inForce are the packs and, under the empty name, the defaults as they weigh.
+var inForce = func() map[string]*Weights {
+	m := map[string]*Weights{"": new(NormalizeWeights(DefaultWeights))}
+	for name, w := range packs {
+		m[name] = new(NormalizeWeights(w))
+	}
+	return m
+}()
+
 // NormalizeWeights brings weights to a sum of 1; negative ones and those that
 // are no number count as 0. Without any weight the defaults hold.
 func NormalizeWeights(w Weights) Weights {
@@ -105,20 +114,20 @@ func NamedWeights(named map[string]float64) Weights {
 
 // weights are those of the request's mode, else the combo's own, else its
 // pack's, else the defaults.
-func (a *AutoConfig) weights(mode string) Weights {
-	if w, ok := packs[mode]; ok {
-		return NormalizeWeights(w)
-	}
+func (a *AutoConfig) weights(mode string) *Weights {
 	if mode == balanced {
-		return NormalizeWeights(DefaultWeights)
+		return inForce[""]
+	}
+	if w, ok := inForce[mode]; ok && mode != "" {
+		return w
 	}
 	if len(a.Weights) > 0 {
-		return NamedWeights(a.Weights)
+		return new(NamedWeights(a.Weights))
 	}
-	if w, ok := packs[a.ModePack]; ok {
-		return NormalizeWeights(w)
+	if w, ok := inForce[a.ModePack]; ok {
+		return w
 	}
-	return NormalizeWeights(DefaultWeights)
+	return inForce[""]
 }
 
 // ParseBudget reads the header X-OmniRoute-Budget, in US dollars; what is not

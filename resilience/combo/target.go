@@ -1,0 +1,116 @@
+package combo
+
+import "time"
+
+// Spec is what is settled of a target when its combo is resolved. It is shared
+// by all requests for the combo and never changed afterwards.
+type Spec struct {
+	Kind       Kind // a model, or a combo that runs as a black box
+	StepID     string
+	Key        string // executionKey: the step ids along the nesting path, and "@" with the connection when one step became several
+	Model      string // "provider/model"
+	Provider   string
+	Connection string   // empty: any connection of the provider
+	Allowed    []string // the connections it may use, empty for any
+	Weight     float64
+	Label      string
+	Prompt     string
+	Protected  bool // left only when every failure seen on it was quota
+	Combo      string
+	Group      int // the top-level step it belongs to
+
+	Facts         Facts
+	MaxConcurrent float64 // cap of the connection; not positive: none
+	Data          any     // the caller's own, see Planner.Fixed
+
+	tally string // under which the combo counts it
+}
+
+// ModelID returns the model's name without the provider.
+func (s *Spec) ModelID() string { return bare(s.Model) }
+
+// Target is one place a request may be sent to: what is settled of it, and how
+// it stands at the moment of the request.
+type Target struct {
+	*Spec
+	Live Live
+}
+
+// Breaker is the state of a breaker as far as routing needs it.
+type Breaker uint8
+
+// The states; the zero value is closed.
+const (
+	Closed Breaker = iota
+	Degraded
+	HalfOpen
+	Open
+)
+
+// Hold is why a target cannot be used at the moment (sheet §2.2).
+type Hold string
+
+// The holds. The first four end by themselves.
+const (
+	NotHeld            Hold = ""
+	CircuitOpen        Hold = "circuit_open"
+	ProviderCooldown   Hold = "provider_cooldown"
+	ConnectionCooldown Hold = "connection_cooldown"
+	ModelLockout       Hold = "model_lockout"
+	FreeTierDrained    Hold = "free_tier_drained"
+	Unavailable        Hold = "unavailable"
+	Exhausted          Hold = "exhausted"
+	QuotaCutoff        Hold = "quota_cutoff"
+	ContextRequired    Hold = "context_requirements"
+)
+
+// Temporary reports that a timer ends the hold (sheet §2.9).
+func (h Hold) Temporary() bool {
+	switch h {
+	case CircuitOpen, ProviderCooldown, ConnectionCooldown, ModelLockout:
+		return true
+	default:
+		return false
+	}
+}
+
+// Live is what is known of a target at the moment of the request. The zero
+// value means that nothing is known and nothing is wrong.
+type Live struct {
+	Breaker Breaker
+	Hold    Hold
+	Until   time.Time // end of the hold, zero when no timer ends it
+	Cutoff  bool      // below the quota cutoff
+
+	Usage   Usage
+	Quota   *Quota // shared and never changed; nil: nothing is known
+	Account AccountFacts
+
+	InFlight int // requests under way on the connection
+	// CacheAffinity and Quality are factors from outside, 0 to 1; nil when unknown.
+	CacheAffinity, Quality *float64
+	// Session is the session's tie to the connection.
+	Session SessionTie
+}
+
+// SessionTie says which connection served the session before.
+type SessionTie uint8
+
+// The ties.
+const (
+	NoTie        SessionTie = iota // no session, or its first request
+	SameAccount                    // this connection
+	OtherAccount                   // another one
+)
+
+// AccountFacts is what the auto engine weighs of an account.
+type AccountFacts struct {
+	Tier      string    // ultra, pro, standard, free; empty: unknown
+	ResetAt   time.Time // when its plan renews, zero: unknown
+	BadStatus bool      // unhealthy, though not held
+	SoftQuota bool      // to be spared, though not cut off
+	Paid402   bool      // answered 402 just now
+}
+
+// Usable reports that nothing holds the target back.
+func (t *Target) Usable() bool { return t.Live.Hold == NotHeld && t.Live.Breaker != Open }
