@@ -21,6 +21,7 @@ import (
 	"breakwater/proxy/cli"
 	"breakwater/proxy/client"
 	"breakwater/proxy/control"
+	"breakwater/proxy/drill"
 	"breakwater/proxy/simulator"
 	"breakwater/resilience/clock"
 )
@@ -189,7 +190,7 @@ func product(ctx context.Context, o options, log *slog.Logger, instance *proxy.I
 	url := "http://" + listeners[0].Addr().String()
 	parts := proxy.Parts{
 		Store: store, Secrets: secrets, Token: token, Endpoint: url, Version: build.Version,
-		Log: log, Env: os.Getenv, Quit: stop, PaceGC: true,
+		Log: log, Env: os.Getenv, Drill: drill.Run, Quit: stop, PaceGC: true,
 	}
 	var panel *simulator.Panel
 	if o.demo {

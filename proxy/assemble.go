@@ -33,6 +33,7 @@ type Parts struct {
 	Clock clock.Clock
 	Real  func(time.Time) time.Time
 	Panel control.Panel
+	Drill func(ctx context.Context, t control.Twin) (control.DrillReport, error)
 	Quit  func()
 	// PaceGC lets the proxy pace the process's garbage collector.
 	PaceGC bool
@@ -56,7 +57,7 @@ func Assemble(ctx context.Context, p Parts) (*Product, error) {
 	up := upstream.New(p.Upstream)
 	svc, err := control.New(ctx, control.Config{
 		Store: p.Store, Secrets: p.Secrets, Log: p.Log, Version: p.Version, Endpoint: p.Endpoint,
-		Clock: p.Clock, Real: p.Real, Env: p.Env, Tester: Check(up), SideCall: SideCaller(up, p.Version), Panel: p.Panel, Quit: p.Quit,
+		Clock: p.Clock, Real: p.Real, Env: p.Env, Tester: Check(up), SideCall: SideCaller(up, p.Version), Panel: p.Panel, Drill: p.Drill, Quit: p.Quit,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("start the service: %w", err)

@@ -23,6 +23,7 @@ import (
 const (
 	readTimeout  = 10 * time.Second
 	writeTimeout = 30 * time.Second // a keychain may ask its owner first
+	drillTimeout = 3 * time.Minute
 	testTimeout  = 40 * time.Second // the server's own limit is 30 s
 	dialTimeout  = 3 * time.Second
 	// maxAnswer is the largest answer in bytes that is read.

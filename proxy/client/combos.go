@@ -59,6 +59,28 @@ func (c *Client) ReorderCombos(ctx context.Context, ids []string) error {
 	return c.post(ctx, "/api/combos/reorder", map[string]any{"ids": ids})
 }
 
+// PreviewCombo tells what the next request for a combo would do now.
+func (c *Client) PreviewCombo(ctx context.Context, in control.PreviewRequest) (control.ComboPreview, error) {
+	if in.Draft != nil && in.Draft.Steps == nil {
+		draft := *in.Draft
+		draft.Steps = []control.ComboStep{}
+		in.Draft = &draft
+	}
+	var out control.ComboPreview
+	err := c.call(ctx, readTimeout, http.MethodPost, "/api/combos/preview", in, &out)
+	return out, err
+}
+
+// Drill has faults happen to a twin of a combo.
+func (c *Client) Drill(ctx context.Context, in control.DrillRequest) (control.DrillReport, error) {
+	if in.Faults == nil {
+		in.Faults = []control.DrillFault{}
+	}
+	var out control.DrillReport
+	err := c.call(ctx, drillTimeout, http.MethodPost, "/api/drill", in, &out)
+	return out, err
+}
+
 func comboPath(id string) (string, error) {
 	if id == "" || id == "." || id == ".." {
 		return "", control.ErrNotFound

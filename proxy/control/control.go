@@ -89,6 +89,12 @@ type Facade interface {
 	// ReorderCombos lists the combos in this order; ids left out keep their
 	// order behind the named ones.
 	ReorderCombos(ctx context.Context, ids []string) error
+	// PreviewCombo tells what the next plain request for a combo, or for a draft
+	// of one, would do now. Nothing is sent and nothing changes.
+	PreviewCombo(ctx context.Context, in PreviewRequest) (ComboPreview, error)
+	// Drill has faults happen to a twin of a combo and tells what the stack did.
+	// Nothing reaches a provider and nothing of the real state changes.
+	Drill(ctx context.Context, in DrillRequest) (DrillReport, error)
 
 	// Keys returns the API keys, masked.
 	Keys(ctx context.Context) ([]APIKey, error)

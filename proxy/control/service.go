@@ -46,6 +46,8 @@ type Config struct {
 	Tester func(ctx context.Context, r *Route) TestResult
 	// Panel is the demo's fault panel, nil outside the demo.
 	Panel Panel
+	// Drill plays a fault drill on a twin; nil: there is none.
+	Drill func(ctx context.Context, t Twin) (DrillReport, error)
 	// Quit ends the program.
 	Quit func()
 }
@@ -91,7 +93,8 @@ type Service struct {
 	seq           atomic.Uint64
 	version       atomic.Uint64 // changes of state
 
-	edit sync.Mutex // one command changes connections or settings at a time
+	drilling sync.Mutex // one drill at a time
+	edit     sync.Mutex // one command changes connections or settings at a time
 
 	stateDirty, useDirty chan struct{}
 	stop                 chan struct{}

@@ -96,6 +96,24 @@ func (a *api) reorderCombos(r *http.Request) (int, any, error) {
 	return http.StatusOK, okAnswer{true}, nil
 }
 
+func (a *api) previewCombo(r *http.Request) (int, any, error) {
+	var in control.PreviewRequest
+	if err := decode(r, &in); err != nil {
+		return 0, nil, comboSchema(err)
+	}
+	p, err := a.facade.PreviewCombo(r.Context(), in)
+	return http.StatusOK, p, err
+}
+
+func (a *api) drill(r *http.Request) (int, any, error) {
+	var in control.DrillRequest
+	if err := decode(r, &in); err != nil {
+		return 0, nil, err
+	}
+	report, err := a.facade.Drill(r.Context(), in)
+	return http.StatusOK, report, err
+}
+
 // comboSchema gives a body that was refused the code of combos (settings sheet
 // §2.14): 001 is no JSON, 002 has another form.
 func comboSchema(err error) error {

@@ -180,6 +180,10 @@ var routes = []Route{
 		About: "list the combos in this order",
 	},
 	{
+		Method: "POST", Path: "/api/combos/preview", handler: (*api).previewCombo,
+		About: "what the next request for a combo, or for a draft of one, would do now; nothing is sent",
+	},
+	{
 		Method: "GET", Path: "/api/combos/{id}", handler: (*api).getCombo,
 		About: "one combo",
 	},
@@ -194,6 +198,10 @@ var routes = []Route{
 	{
 		Method: "DELETE", Path: "/api/combos/{id}", handler: (*api).deleteCombo,
 		About: "forget a combo",
+	},
+	{
+		Method: "POST", Path: "/api/drill", handler: (*api).drill,
+		About: "have faults happen to a twin of a combo; no provider is asked and no state changes",
 	},
 
 	{

@@ -160,6 +160,8 @@ var shapes = map[string]shape{
 	"GET /api/combos":          {query: []param{limitParam, offsetParam}, out: []any{combosAnswer{}}},
 	"POST /api/combos":         {in: control.ComboInput{}, status: http.StatusCreated, out: []any{control.Combo{}}},
 	"POST /api/combos/reorder": {in: idsBody{}, out: []any{okAnswer{}}},
+	"POST /api/combos/preview": {in: control.PreviewRequest{}, out: []any{control.ComboPreview{}}},
+	"POST /api/drill":          {in: control.DrillRequest{}, out: []any{control.DrillReport{}}},
 	"GET /api/combos/{id}":     {out: []any{control.Combo{}}},
 	"PUT /api/combos/{id}":     {in: control.ComboPatch{}, out: []any{control.Combo{}}},
 	"PATCH /api/combos/{id}":   {in: control.ComboPatch{}, out: []any{control.Combo{}}},

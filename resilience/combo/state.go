@@ -12,6 +12,7 @@ type State struct {
 	mu     sync.Mutex
 	spaces map[string]*space
 	told   func(combo, id string, g Good)
+	under  *State // of a trial: what it looks at
 }
 
 // space is a named part of a State. It holds at most max keys; beyond them the
@@ -21,6 +22,7 @@ type space struct {
 	max   int
 	items map[string]*list.Element
 	order *list.List // front: used last
+	under *borrowed  // of a trial; nil otherwise
 }
 
 type item struct {
@@ -51,7 +53,7 @@ func (st *State) space(name string, limit int) *space {
 	defer st.mu.Unlock()
 	s := st.spaces[name]
 	if s == nil {
-		s = &space{max: max(1, limit), items: map[string]*list.Element{}, order: list.New()}
+		s = &space{max: max(1, limit), items: map[string]*list.Element{}, order: list.New(), under: st.borrowed(name)}
 		st.spaces[name] = s
 	}
 	return s
@@ -64,6 +66,9 @@ func (s *space) update(key string, f func(old any) any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	e := s.items[key]
+	if e == nil && s.under != nil {
+		e = s.borrow(key)
+	}
 	if e == nil {
 		if v := f(nil); v != nil {
 			s.items[key] = s.order.PushFront(&item{key, v})

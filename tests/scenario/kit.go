@@ -19,6 +19,7 @@ import (
 	"breakwater/db"
 	"breakwater/proxy"
 	"breakwater/proxy/control"
+	"breakwater/proxy/drill"
 	"breakwater/proxy/simulator"
 	"breakwater/proxy/upstream"
 	"breakwater/resilience/clock"
@@ -133,7 +134,7 @@ func (k *Kit) start() {
 	k.URL, k.Token, k.Store = "http://"+listeners[0].Addr().String(), token, store
 	p, err := proxy.Assemble(ctx, proxy.Parts{
 		Store: store, Secrets: secrets, Token: token, Endpoint: k.URL, Version: "test", Log: log,
-		Limits: k.Limits, Upstream: k.Upstream, Clock: k.core(), Real: k.real, Quit: cancel,
+		Limits: k.Limits, Upstream: k.Upstream, Clock: k.core(), Real: k.real, Drill: drill.Run, Quit: cancel,
 	})
 	k.must(err)
 	k.Product = p

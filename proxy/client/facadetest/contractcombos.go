@@ -81,6 +81,20 @@ func combos(t *testing.T, f control.Facade) {
 	if err != nil || same.Name != "Team" || same.Strategy != "weighted" {
 		t.Errorf("a patch of nothing gives %+v, %v", same, err)
 	}
+	ahead, err := f.PreviewCombo(ctx, control.PreviewRequest{ID: a.ID})
+	if err != nil || ahead.Targets == nil || ahead.Strategy != "priority" {
+		t.Errorf("PreviewCombo = %+v, %v", ahead, err)
+	}
+	draft, err := f.PreviewCombo(ctx, control.PreviewRequest{ID: a.ID, Draft: &control.ComboInput{Strategy: "weighted", Steps: []control.ComboStep{{Model: "openai/gpt-5"}}}})
+	if err != nil || draft.Strategy != "weighted" {
+		t.Errorf("the preview of a draft is %+v, %v", draft, err)
+	}
+	if _, err := f.PreviewCombo(ctx, control.PreviewRequest{ID: "nobody"}); !errors.Is(err, control.ErrNotFound) {
+		t.Errorf("the preview of nobody: %v", err)
+	}
+	if _, err := f.Drill(ctx, control.DrillRequest{Combo: "nobody"}); !errors.Is(err, control.ErrNotFound) {
+		t.Errorf("a drill of nobody: %v", err)
+	}
 	if err := f.DeleteCombo(ctx, a.ID); err != nil {
 		t.Fatal(err)
 	}

@@ -160,3 +160,47 @@ func (f *Fake) editComboSettings(p control.ComboSettingsPatch) {
 	set(&c.CompatFilterFailOpen, p.CompatFilterFailOpen)
 	set(&c.ModelFacts, p.ModelFacts)
 }
+
+// PreviewCombo lists the steps in their order: a fake has no planner.
+func (f *Fake) PreviewCombo(ctx context.Context, in control.PreviewRequest) (control.ComboPreview, error) {
+	err := f.enter(ctx, "PreviewCombo")
+	defer f.mu.Unlock()
+	if err != nil {
+		return control.ComboPreview{}, err
+	}
+	out := control.ComboPreview{Strategy: "priority", Targets: []control.PreviewTarget{}}
+	var steps []control.ComboStep
+	switch i := f.findCombo(in.ID); {
+	case in.Draft != nil:
+		steps, out.Strategy = in.Draft.Steps, cmp.Or(in.Draft.Strategy, out.Strategy)
+	case i >= 0:
+		steps, out.Strategy = f.combos[i].Steps, string(f.combos[i].Strategy)
+	default:
+		return out, &control.ComboError{Code: string(combo.NotFound), Message: "there is no such combo"}
+	}
+	for _, s := range steps {
+		out.Targets = append(out.Targets, control.PreviewTarget{Model: s.Model, ConnectionID: s.Connection, Weight: s.Weight, Usable: true})
+	}
+	return out, nil
+}
+
+// Drill answers every request of the drill without a fault.
+func (f *Fake) Drill(ctx context.Context, in control.DrillRequest) (control.DrillReport, error) {
+	err := f.enter(ctx, "Drill")
+	defer f.mu.Unlock()
+	out := control.DrillReport{Requests: []control.DrillRound{}, Connections: []control.DrillConnection{}}
+	i := f.findCombo(in.Combo)
+	switch {
+	case err != nil:
+		return out, err
+	case i < 0:
+		return out, &control.ComboError{Code: string(combo.NotFound), Message: "there is no such combo"}
+	case in.Requests < 0 || in.Requests > control.MaxDrillRequests:
+		return out, control.Invalid("requests", "1 to %d", control.MaxDrillRequests)
+	}
+	out.Model, out.Answered = f.combos[i].Name, cmp.Or(in.Requests, 10)
+	for range out.Answered {
+		out.Requests = append(out.Requests, control.DrillRound{Activity: control.Activity{Status: 200, Result: "answered", Trace: []control.Step{}}, Moves: []control.DrillMove{}})
+	}
+	return out, nil
+}
