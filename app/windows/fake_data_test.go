@@ -47,6 +47,7 @@ func newFake(state string, now time.Time) *fake {
 		return f
 	}
 	f.snap.Connections, f.snap.Breakers = busyConnections(now), busyBreakers(now)
+	f.leases = busyLeases(now)
 	busyClaude(&f.snap.Connections[0], now)
 	f.rows = busyRows(now)
 	f.comboState()
@@ -173,7 +174,7 @@ func busyRows(now time.Time) []control.Activity {
 	}
 	base := control.Activity{
 		Path: "/v1/messages", Dialect: "anthropic", Client: "claude-code", Model: "claude-sonnet-4-5", Stream: true, Status: 200, Result: "answered",
-		Provider: "anthropic", ConnectionID: "c2", ConnectionName: "Anthropic · home", DurationMs: 8420, FirstOutputMs: 1310, RequestBytes: 182_300, ResponseBytes: 9_400,
+		Provider: "anthropic", ConnectionID: "c2", ConnectionName: "Anthropic · home", EgressIP: "203.0.113.7", DurationMs: 8420, FirstOutputMs: 1310, RequestBytes: 182_300, ResponseBytes: 9_400,
 	}
 	skipped := control.Step{Kind: control.StepSkipped, OffsetMs: 0, ConnectionID: "c1", ConnectionName: "Claude · work", Reason: "cooling", Until: new(now.Add(4*time.Minute + 5*time.Second))}
 	answered := control.Step{Kind: control.StepAnswered, OffsetMs: 3, ConnectionID: "c2", ConnectionName: "Anthropic · home", Model: "claude-sonnet-4-5", Status: 200, DurationMs: 8412}

@@ -24,6 +24,7 @@ type fake struct {
 	combos         []control.Combo
 	keys           []control.APIKey
 	policy         policyState
+	leases         []control.HeldLease
 	refuse         error // returned by the next change
 	result         control.TestResult
 	calls          []string
@@ -293,6 +294,12 @@ func (f *fake) EditSettings(_ context.Context, p control.SettingsPatch) (control
 	}
 	if p.Tables != nil {
 		maps.Copy(f.settings.Tables, *p.Tables)
+	}
+	if p.EgressProbeURL != nil {
+		f.settings.EgressProbeURL = *p.EgressProbeURL
+	}
+	if p.ClaudeBaseURL != nil {
+		f.settings.ClaudeBaseURL = *p.ClaudeBaseURL
 	}
 	f.note("settings")
 	return f.settings, nil

@@ -150,9 +150,11 @@ func counting(u *ui, now time.Time) bool {
 	if u.current == nil || u.ctx.Err() != nil {
 		return false
 	}
-	switch u.current.key() {
-	case pageActivity, pageSettings:
+	switch p := u.current.(type) {
+	case *activity:
 		return false
+	case *settings:
+		return p.section == sectionLeases && p.leases.holding()
 	}
 	return view.Counting(u.snap, now)
 }

@@ -17,93 +17,106 @@ const (
 	sectionClients    = "clients"
 	sectionResilience = "resilience"
 	sectionRules      = "rules"
+	sectionLeases     = "leases"
+	sectionNetwork    = "network"
 )
 
-var settingSections = []string{sectionGeneral, sectionClients, sectionResilience, sectionRules}
+// section is one part of the settings.
+type section interface {
+	build() fyne.CanvasObject
+	// load asks for what is in force: others may have changed it.
+	load()
+	apply()
+}
+
+// part is a section with its name in links and its title.
+type part struct {
+	key, title string
+	section
+}
 
 // settings is the page of the settings, a section at a time.
 type settings struct {
 	u          *ui
 	section    string
-	parts      *segments
+	choice     *segments
+	parts      []part
 	general    *generalSettings
 	clients    *clientSettings
 	resilience *resilienceSettings
 	rules      *ruleSettings
+	leases     *leaseSettings
 	boxes      map[string]fyne.CanvasObject
 }
 
 func newSettings(u *ui) *settings {
-	return &settings{u: u, section: sectionGeneral, general: newGeneralSettings(u), clients: newClientSettings(u), resilience: newResilienceSettings(u), rules: newRuleSettings(u)}
+	p := &settings{
+		u: u, section: sectionGeneral, general: newGeneralSettings(u), clients: newClientSettings(u), resilience: newResilienceSettings(u),
+		rules: newRuleSettings(u), leases: newLeaseSettings(u),
+	}
+	p.parts = []part{
+		{sectionGeneral, view.T("General"), p.general}, {sectionClients, view.T("Agents"), p.clients},
+		{sectionResilience, view.T("Resilience"), p.resilience}, {sectionRules, view.T("Error rules"), p.rules},
+		{sectionLeases, view.T("Leases"), p.leases}, {sectionNetwork, view.T("Network"), newNetworkSettings(u)},
+	}
+	return p
 }
 
 func (p *settings) key() string   { return pageSettings }
 func (p *settings) title() string { return view.T("Settings") }
 func (p *settings) icon() string  { return "settings" }
 
+// at is the place of the section shown.
+func (p *settings) at() int {
+	return slices.IndexFunc(p.parts, func(x part) bool { return x.key == p.section })
+}
+
 func (p *settings) action() fyne.CanvasObject {
-	p.parts = newSegments([]string{view.T("General"), view.T("Agents"), view.T("Resilience"), view.T("Error rules")}, slices.Index(settingSections, p.section), func(at int) {
-		p.open(settingSections[at])
-	})
-	p.reload()
-	return p.parts
+	var titles []string
+	for _, x := range p.parts {
+		titles = append(titles, x.title)
+	}
+	p.choice = newSegments(titles, p.at(), func(at int) { p.open(p.parts[at].key) })
+	p.parts[p.at()].load()
+	return p.choice
 }
 
 // open shows a section.
-func (p *settings) open(section string) {
-	at := slices.Index(settingSections, section)
-	if at < 0 || section == p.section {
+func (p *settings) open(key string) {
+	at := slices.IndexFunc(p.parts, func(x part) bool { return x.key == key })
+	if at < 0 || key == p.section {
 		return
 	}
-	p.section = section
-	p.parts.set(at)
-	p.reload()
+	p.section = key
+	p.choice.set(at)
+	p.parts[at].load()
 	p.u.redraw()
-}
-
-// reload asks for what is in force: others may have changed it.
-func (p *settings) reload() {
-	switch p.section {
-	case sectionGeneral:
-		p.general.keys.load()
-	case sectionClients:
-		p.clients.load()
-	case sectionResilience:
-		p.resilience.load()
-	case sectionRules:
-		p.rules.load()
-	}
 }
 
 func (p *settings) head() heading {
 	line := view.T("Changes take effect at once.")
-	if p.section == sectionResilience {
+	switch p.section {
+	case sectionResilience:
 		line = view.T("What holds for failures. It takes effect when you save it, without a restart.")
+	case sectionLeases:
+		line = view.LeasesLine(p.leases.held)
 	}
 	return heading{title: p.title(), line: line}
 }
 
 func (p *settings) build() fyne.CanvasObject {
-	p.boxes = map[string]fyne.CanvasObject{sectionGeneral: p.general.build(), sectionClients: p.clients.build(), sectionResilience: p.resilience.build(), sectionRules: p.rules.build()}
+	p.boxes = map[string]fyne.CanvasObject{}
 	all := container.NewStack()
-	for _, s := range settingSections {
-		all.Add(p.boxes[s])
+	for _, x := range p.parts {
+		p.boxes[x.key] = x.build()
+		all.Add(p.boxes[x.key])
 	}
 	return all
 }
 
 func (p *settings) apply() {
-	for s, o := range p.boxes {
-		show(o, s == p.section)
+	for key, o := range p.boxes {
+		show(o, key == p.section)
 	}
-	switch p.section {
-	case sectionClients:
-		p.clients.apply()
-	case sectionResilience:
-		p.resilience.apply()
-	case sectionRules:
-		p.rules.apply()
-	default:
-		p.general.apply()
-	}
+	p.parts[p.at()].apply()
 }

@@ -126,22 +126,30 @@ func (p *generalSettings) quit() {
 		view.T("Quit"), func() { p.u.act(p.u.facade.Quit, nil) })
 }
 
-// edit stores a change; when it is refused the page shows what is stored.
+// load asks for the keys: others may have changed them.
+func (p *generalSettings) load() { p.keys.load() }
+
 func (p *generalSettings) edit(patch control.SettingsPatch, at *savedField) {
-	call(p.u, func(ctx context.Context) (control.Settings, error) { return p.u.facade.EditSettings(ctx, patch) },
+	editSettings(p.u, patch, at)
+}
+
+// editSettings stores a change; when it is refused the page shows what is
+// stored.
+func editSettings(u *ui, patch control.SettingsPatch, at *savedField) {
+	call(u, func(ctx context.Context) (control.Settings, error) { return u.facade.EditSettings(ctx, patch) },
 		func(s control.Settings) {
 			if at != nil {
 				at.saved()
 			}
-			p.u.useSettings(s)
+			u.useSettings(s)
 		},
 		func(err error) {
 			if at != nil {
 				at.wrong(fieldMessage(err))
 				return
 			}
-			p.u.frame.say(problem(err))
-			p.u.redraw()
+			u.frame.say(problem(err))
+			u.redraw()
 		})
 }
 

@@ -155,7 +155,7 @@ func TestSectionsAreReachedByKeyAndLink(t *testing.T) {
 	b := newBench(t, "busy", pageSettings)
 	b.wantShown("Appearance")
 	for range 2 {
-		pageOf[*settings](b).parts.TypedKey(&fyne.KeyEvent{Name: fyne.KeyRight})
+		pageOf[*settings](b).choice.TypedKey(&fyne.KeyEvent{Name: fyne.KeyRight})
 	}
 	b.wantShown("Model lockout")
 	b.wantHidden("Appearance")
