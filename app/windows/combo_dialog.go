@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/container"
@@ -30,6 +31,9 @@ type comboDialog struct {
 	steps      *stepList
 	wrong      *text
 	save       *button
+
+	ahead *text // where a request would go
+	turn  int   // tells a late look ahead that it is stale
 }
 
 // comboDialog opens the editor of a combo, or of a new one for nil.
@@ -45,6 +49,8 @@ func (d *comboDialog) build(fresh bool) {
 	d.name.OnSubmitted = func(string) { d.store() }
 	d.help, d.wrong = newText("", view.RoleMuted).wrapped(), newText("", view.RoleError).wrapped()
 	d.wrong.Hide()
+	d.ahead = newText("", view.RoleMuted).wrapped()
+	d.ahead.Hide()
 	d.strategy = newChoice(words(d.strategies, strategyWord), func(string) { d.chosen() })
 	d.strategy.show(strategyWord(d.draft.Strategy))
 	all := pageOfUI[*combos](d.u).list
@@ -67,7 +73,7 @@ func (d *comboDialog) build(fresh bool) {
 	body := container.New(stack{12},
 		newFormLine(view.T("Name"), view.T("What your agent asks for as a model. Letters, digits, dots, hyphens and underscores."), d.name).box,
 		newFormLine(view.T("Strategy"), "", container.New(stack{gapSmall}, container.New(line{}, container.New(sized{width: 260}, d.strategy.boxed())), d.help)).box,
-		targets, d.wrong)
+		targets, d.ahead, d.wrong)
 	head := container.New(inset{18, gapEdge, 12, gapEdge}, newTitle(title))
 	foot := container.New(inset{12, gapEdge, gapGroup, gapEdge}, rightAligned(cancel, d.save))
 	scroll := container.NewVScroll(container.New(inset{4, gapEdge, 4, gapEdge}, body))
@@ -124,8 +130,47 @@ func (d *comboDialog) refuse(s string) {
 	d.again()
 }
 
-// again lays the dialog out anew.
+// aheadRest is how long the draft must rest before it is looked ahead for.
+const aheadRest = 250 * time.Millisecond
+
+// lookAhead tells where a request for the draft would go.
+func (d *comboDialog) lookAhead() {
+	d.turn++
+	turn := d.turn
+	d.u.after(aheadRest, func() {
+		if turn == d.turn {
+			d.ask(turn)
+		}
+	})
+}
+
+func (d *comboDialog) ask(turn int) {
+	if len(d.draft.Steps) == 0 {
+		d.sayAhead("")
+		return
+	}
+	draft := d.draft.Input()
+	draft.Name = d.name.Text
+	call(d.u, func(ctx context.Context) (control.ComboPreview, error) {
+		return d.u.facade.PreviewCombo(ctx, control.PreviewRequest{ID: d.draft.ID, Draft: &draft})
+	}, func(p control.ComboPreview) {
+		if turn == d.turn {
+			d.sayAhead(view.ComboAhead(p, d.u.snap, d.u.now()))
+		}
+	}, func(error) { d.sayAhead("") }) // Save will say what is wrong
+}
+
+func (d *comboDialog) sayAhead(s string) {
+	d.ahead.set(s)
+	show(d.ahead, s != "")
+	if d.modal != nil {
+		d.modal.Refresh()
+	}
+}
+
+// again lays the dialog out anew and looks ahead again.
 func (d *comboDialog) again() {
+	d.lookAhead()
 	if d.modal != nil {
 		d.modal.Refresh()
 	}

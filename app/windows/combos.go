@@ -6,6 +6,7 @@ import (
 	"context"
 	"slices"
 	"strconv"
+	"time"
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/container"
@@ -23,6 +24,10 @@ type combos struct {
 	known  bool
 	shown  []control.ComboBrief // the snapshot's, when the list was last asked for
 	chosen string               // id
+
+	ahead   control.ComboPreview // of the combo aheadOf
+	aheadOf string
+	asked   time.Time // when it was last asked for
 
 	cols   columns
 	table  *pickList
@@ -81,7 +86,8 @@ func (p *combos) build() fyne.CanvasObject {
 			return []fyne.CanvasObject{newText("", view.RoleMuted).right(), newMono("").clipped(), newText("", view.RoleMuted).clipped(), newBadge(), newText("", view.RoleMuted).right()}
 		})
 	edit := newButton(view.T("Edit…"), func() { p.edit(p.chosen) })
-	top := container.New(line{gap: gap, grow: p.name}, p.name, edit)
+	drill := newButton(view.T("Fault drill…"), func() { p.drill(p.chosen) })
+	top := container.New(line{gap: gap, grow: p.name}, p.name, drill, edit)
 	scroll := container.NewVScroll(p.steps.box)
 	scroll.SetMinSize(fyne.NewSize(200, 160))
 	p.detail = newPanel(colorCard, true, radius, container.New(inset{12, 12, 12, gapGroup}, container.New(stack{gap}, top, p.help, p.now, scroll)))
@@ -150,12 +156,11 @@ func (p *combos) applyDetail() {
 		help += " " + view.T("A provider has a model of this name, too; requests for it come here.")
 	}
 	p.help.set(help)
-	if was := p.now.content; was != view.ComboNow(c, p.u.snap, p.u.now()) {
-		p.now.set(view.ComboNow(c, p.u.snap, p.u.now()))
-		show(p.now, p.now.content != "")
-		if (was == "") != (p.now.content == "") {
-			p.detail.Refresh()
-		}
+	p.lookAhead()
+	if p.aheadOf == c.ID {
+		p.sayAhead(view.ComboAhead(p.ahead, p.u.snap, p.u.now()))
+	} else {
+		p.sayAhead("")
 	}
 	p.steps.resize(len(c.Steps))
 	for i, s := range c.Steps {
@@ -173,6 +178,45 @@ func (p *combos) applyDetail() {
 		r.cells[3].(*badge).show(b)
 		show(r.cells[3], who != nil)
 	}
+}
+
+// sayAhead shows where the next request would go.
+func (p *combos) sayAhead(s string) {
+	if p.now.content == s {
+		return
+	}
+	p.now.set(s)
+	show(p.now, s != "")
+	p.detail.Refresh()
+}
+
+// aheadPause is the least time between two looks ahead for one combo.
+const aheadPause = time.Second
+
+// lookAhead asks where the next request of the chosen combo would go: at once
+// for another combo, else now and then.
+func (p *combos) lookAhead() {
+	id, now := p.chosen, p.u.now()
+	if p.aheadOf == id && now.Sub(p.asked).Abs() < aheadPause {
+		return
+	}
+	p.asked = now
+	call(p.u, func(ctx context.Context) (control.ComboPreview, error) {
+		return p.u.facade.PreviewCombo(ctx, control.PreviewRequest{ID: id})
+	}, func(ahead control.ComboPreview) {
+		if p.chosen == id {
+			fresh := p.aheadOf != id
+			p.ahead, p.aheadOf = ahead, id
+			if fresh || p.u.current == p {
+				p.sayAhead(view.ComboAhead(ahead, p.u.snap, p.u.now()))
+			}
+		}
+	}, func(error) {
+		if p.chosen == id {
+			p.ahead, p.aheadOf = control.ComboPreview{}, ""
+			p.sayAhead("")
+		}
+	})
 }
 
 func (p *combos) at() int {
@@ -196,6 +240,13 @@ func (p *combos) choose(id string) {
 func (p *combos) edit(id string) {
 	if c := p.combo(id); c != nil {
 		p.u.comboDialog(c)
+	}
+}
+
+// drill opens the fault drill of a combo.
+func (p *combos) drill(id string) {
+	if c := p.combo(id); c != nil {
+		p.u.drillDialog(c)
 	}
 }
 
@@ -225,6 +276,7 @@ func (p *combos) menu(id string, at fyne.Position) {
 	p.choose(id)
 	pop := widget.NewPopUpMenu(fyne.NewMenu("",
 		fyne.NewMenuItem(view.T("Edit…"), func() { p.edit(id) }),
+		fyne.NewMenuItem(view.T("Fault drill…"), func() { p.drill(id) }),
 		fyne.NewMenuItem(view.T("Copy the name"), func() { p.u.app.Clipboard().SetContent(c.Name) }),
 		fyne.NewMenuItemSeparator(),
 		fyne.NewMenuItem(view.T("Delete…"), func() { p.remove(*c) })), p.u.win.Canvas())
@@ -234,7 +286,8 @@ func (p *combos) menu(id string, at fyne.Position) {
 	pop.ShowAtPosition(at)
 }
 
-// typed acts on the chosen combo: Enter edits, Delete deletes, M opens the menu.
+// typed acts on the chosen combo: Enter edits, Delete deletes, D drills, M opens
+// the menu.
 func (p *combos) typed(e *fyne.KeyEvent) bool {
 	c := p.combo(p.chosen)
 	if c == nil {
@@ -245,6 +298,8 @@ func (p *combos) typed(e *fyne.KeyEvent) bool {
 		p.edit(c.ID)
 	case fyne.KeyDelete:
 		p.remove(*c)
+	case fyne.KeyD:
+		p.drill(c.ID)
 	case fyne.KeyM:
 		at := fyne.CurrentApp().Driver().AbsolutePositionForObject(p.table)
 		p.menu(c.ID, at.AddXY(gapEdge, gapEdge))

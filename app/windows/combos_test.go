@@ -14,7 +14,7 @@ import (
 
 func TestCombosShowTheirStrategyAndTargets(t *testing.T) {
 	b := newBench(t, "busy", pageCombos)
-	b.wantShown("coding", "Always the first target that can take the request.", "claude-sonnet-4-5", "Claude · work", "cooling, 4 min 05 s", "Right now: Anthropic · home. Passed over: Claude · work: rate limited", "any connection of GLM (Z.ai coding plan)")
+	b.wantShown("coding", "Always the first target that can take the request.", "claude-sonnet-4-5", "Claude · work", "cooling, 4 min 05 s", "Right now: Anthropic · home.", "Passed over: Claude · work: rate limited", "any connection of GLM (Z.ai coding plan)")
 	pageOf[*combos](b).choose("k2")
 	b.wantShown("every model that fits *-mini", "another combo", "weight 3")
 }

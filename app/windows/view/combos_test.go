@@ -1,7 +1,6 @@
 package view
 
 import (
-	"encoding/json"
 	"strings"
 	"testing"
 	"time"
@@ -78,31 +77,44 @@ func TestDraftOfACombo(t *testing.T) {
 func TestNextRequestOfACombo(t *testing.T) {
 	now := time.Date(2030, 1, 2, 12, 0, 0, 0, time.UTC)
 	until := now.Add(4 * time.Minute)
-	cooling := control.Connection{ID: "a", Name: "work", Provider: "p", ProviderName: "P", State: control.StateCooling, Reason: "rate_limit_exceeded", Until: &until}
-	home := control.Connection{ID: "b", Name: "home", Provider: "q", State: control.StateServing}
-	spare := control.Connection{ID: "c", Name: "spare", Provider: "p", State: control.StateServing}
-	read := func(raw string) *control.Combo {
-		c := &control.Combo{}
-		if err := json.Unmarshal([]byte(raw), c); err != nil {
-			t.Fatal(err)
-		}
-		return c
+	snap := control.Snapshot{Connections: []control.Connection{
+		{ID: "a", Name: "work", Provider: "p", ProviderName: "P", State: control.StateCooling, Reason: "rate_limit_exceeded", Until: &until},
+		{ID: "b", Name: "home", Provider: "q", State: control.StateServing},
+	}}
+	target := func(id, name string, usable bool, reason string) control.PreviewTarget {
+		return control.PreviewTarget{Model: "p/m-" + name, ConnectionID: id, ConnectionName: name, Usable: usable, Reason: reason, Weight: 2}
 	}
-	both := `"models":[{"model":"p/m","providerId":"p","connectionId":"a"},{"model":"q/m","providerId":"q","connectionId":"b"}]`
+	work, home := target("a", "work", false, "connection_cooldown"), target("b", "home", true, "")
+	far := target("c", "far", true, "")
+	far.QuotaLeft, far.Price, far.Requests, far.LatencyMs, far.Context = new(64.0), new(0.25), 12, 320, 200_000
+	locked := target("d", "locked", false, "model_lockout")
+	locked.Until = &until
+	two := home
+	two.Model = "q/other"
 	for _, c := range []struct {
-		combo string
-		snap  []control.Connection
-		want  string
+		name string
+		p    control.ComboPreview
+		want string
 	}{
-		{`{"strategy":"priority",` + both + `}`, []control.Connection{cooling, home}, "Right now: home. Passed over: work: rate limited, back in 4 min 00 s."},
-		{`{"strategy":"priority",` + both + `}`, []control.Connection{cooling}, "Right now: nobody. work: rate limited, back in 4 min 00 s."},
-		{`{"strategy":"fill-first","models":[{"model":"p/m","providerId":"p"}]}`, []control.Connection{cooling, spare}, "Right now: spare."},
-		{`{"strategy":"random",` + both + `}`, []control.Connection{cooling, home}, ""},
-		{`{"strategy":"priority","isActive":false,` + both + `}`, []control.Connection{home}, ""},
-		{`{"strategy":"priority","models":[{"kind":"combo-ref","comboName":"x"}]}`, []control.Connection{home}, ""},
+		{"one", control.ComboPreview{Targets: []control.PreviewTarget{home}}, "Right now: home."},
+		{"one rests", control.ComboPreview{Targets: []control.PreviewTarget{work, home}}, "Right now: home. Passed over: work: rate limited, back in 4 min 00 s."},
+		{"a locked model", control.ComboPreview{Targets: []control.PreviewTarget{home, locked}}, "Right now: home. Passed over: locked: model locked, back in 4 min 00 s."},
+		{"nobody", control.ComboPreview{Targets: []control.PreviewTarget{work}}, "Right now: nobody. work: rate limited, back in 4 min 00 s."},
+		{"refused", control.ComboPreview{Refusal: "x", Targets: []control.PreviewTarget{locked}}, "Right now: nobody. locked: model locked, back in 4 min 00 s."},
+		{"no targets at all", control.ComboPreview{Refusal: "x"}, "Right now: nobody."},
+		{"a draw", control.ComboPreview{Strategy: "weighted", Draws: true, Targets: []control.PreviewTarget{home, far}}, "Right now: home (weight 2). Then: far (weight 2). This strategy draws lots: another request may begin elsewhere."},
+		{"quotas", control.ComboPreview{Strategy: "headroom", Targets: []control.PreviewTarget{far, home}}, "Right now: far (64 % of the quota left). Then: home."},
+		{"prices", control.ComboPreview{Strategy: "cost-optimized", Targets: []control.PreviewTarget{far, home}}, "Right now: far ($0.25 for a million tokens). Then: home."},
+		{"counts", control.ComboPreview{Strategy: "least-used", Targets: []control.PreviewTarget{home, far}}, "Right now: home (0 requests). Then: far (12 requests, 320 ms on average)."},
+		{"contexts", control.ComboPreview{Strategy: "context-optimized", Targets: []control.PreviewTarget{far}}, "Right now: far (200000 tokens of context)."},
+		{"all at once", control.ComboPreview{Strategy: "fusion", Together: true, Targets: []control.PreviewTarget{home, far}}, "Right now all of these take part: home, far."},
+		{"one connection twice", control.ComboPreview{Targets: []control.PreviewTarget{home, two}}, "Right now: home · m-home. Then: home · other."},
+		{"many", control.ComboPreview{Targets: []control.PreviewTarget{far, home, target("e", "e", true, ""), target("f", "f", true, ""), target("g", "g", true, "")}}, "Right now: far. Then: home, e, f, 1 more."},
 	} {
-		if got := ComboNow(read(c.combo), control.Snapshot{Connections: c.snap}, now); got != c.want {
-			t.Errorf("%s: %q, want %q", c.combo, got, c.want)
-		}
+		t.Run(c.name, func(t *testing.T) {
+			if got := ComboAhead(c.p, snap, now); got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
 	}
 }
