@@ -6,6 +6,7 @@ import (
 	"context"
 	"slices"
 	"strconv"
+	"strings"
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/container"
@@ -17,19 +18,24 @@ import (
 
 // activity is the page of requests, with the story of the chosen one.
 type activity struct {
-	u       *ui
-	rows    []control.Activity
-	trouble bool
-	asked   bool // older rows are on their way
-	whole   bool // there are no older rows
-	chosen  int64
+	u      *ui
+	rows   []control.Activity
+	filter view.ActivityFilter
+	asked  bool // older rows are on their way
+	whole  bool // there are no older rows
+	chosen int64
 
 	cols   columns
 	list   *pickList
 	story  *storyPane
 	blank  *fyne.Container
-	filter *segments
+	which  *segments
+	search *field
+	who    *choice
+	found  *text
 	split  fyne.CanvasObject
+
+	options []view.Option // of who
 }
 
 func newActivity(u *ui) *activity { return &activity{u: u} }
@@ -44,16 +50,13 @@ func (p *activity) head() heading {
 
 func (p *activity) action() fyne.CanvasObject {
 	at := 0
-	if p.trouble {
+	if p.filter.Trouble {
 		at = 1
 	}
-	p.filter = newSegments([]string{view.T("All"), view.T("Trouble only")}, at, func(at int) {
-		p.trouble, p.whole = at == 1, false
-		p.list.ScrollToTop()
-		p.older()
-		p.u.redraw()
+	p.which = newSegments([]string{view.T("All"), view.T("Trouble only")}, at, func(at int) {
+		p.narrow(func(f *view.ActivityFilter) { f.Trouble = at == 1 })
 	})
-	return p.filter
+	return p.which
 }
 
 func (p *activity) open(id string) {
@@ -70,14 +73,21 @@ func (p *activity) build() fyne.CanvasObject {
 		{title: view.T("Answered by"), width: 104, flex: 2},
 		{title: view.T("Status"), width: 54},
 		{title: view.T("Took"), width: 48, right: true, priority: 3},
+		{title: view.T("First words"), width: 66, right: true, priority: 6},
+		{title: view.T("Tokens"), width: 92, right: true, priority: 5},
+		{title: view.T("Cost"), width: 56, right: true, priority: 4},
 	}}
 	p.list = newPickList(func() int { return len(p.rows) }, func() fyne.CanvasObject {
 		return newRow(&p.cols, rowHeight, newText("", view.RoleMuted), newText("", view.RoleMuted).clipped(), newText("", view.RoleText).clipped(),
-			newWho(), newBadge(), newText("", view.RoleMuted).right())
+			newWho(), newBadge(), newText("", view.RoleMuted).right(), newText("", view.RoleMuted).right(), newText("", view.RoleMuted).right(), newText("", view.RoleMuted).right())
 	}, func(i widget.ListItemID, o fyne.CanvasObject) {
 		if i < len(p.rows) {
-			r := o.(*row)
-			showActivity(r.cells, r.tips, view.NewActivityRow(p.rows[i], p.u.now()))
+			r, v := o.(*row), view.NewActivityRow(p.rows[i], p.u.now())
+			showActivity(r.cells, r.tips, v)
+			r.cells[6].(*text).set(v.FirstWords)
+			r.cells[7].(*text).set(v.Tokens)
+			r.cells[8].(*text).set(p.u.prices.Cost(p.rows[i]))
+			r.tips[7], r.tips[8] = v.TokensTip, view.T("estimated from list prices; what your plan covers may cost nothing")
 			if i == len(p.rows)-1 {
 				p.older()
 			}
@@ -88,7 +98,7 @@ func (p *activity) build() fyne.CanvasObject {
 	table := newPanel(colorCard, true, radius, container.New(inset{4, 4, 4, 4}, bordered(head, nil, nil, nil, container.NewStack(p.list, p.blank))))
 	p.story = newStoryPane(p.u)
 	p.split = container.New(storySplit{}, table, p.story.box)
-	return container.New(inset{0, gapEdge, gapEdge, gapEdge}, p.split)
+	return container.New(inset{0, gapEdge, gapEdge, gapEdge}, bordered(container.New(inset{0, 0, 12, 0}, p.makeTools()), nil, nil, nil, p.split))
 }
 
 // storySplit gives the story three eighths of the width, within limits.
@@ -104,11 +114,19 @@ func (storySplit) Layout(objects []fyne.CanvasObject, size fyne.Size) {
 func (storySplit) MinSize([]fyne.CanvasObject) fyne.Size { return fyne.NewSize(600, 200) }
 
 func (p *activity) apply() {
+	p.applyWho()
 	p.rows = p.rows[:0]
-	for _, a := range p.u.activity {
-		if !p.trouble || view.Trouble(a) {
-			p.rows = append(p.rows, a)
+	for i := range p.u.activity {
+		if p.filter.Matches(&p.u.activity[i]) {
+			p.rows = append(p.rows, p.u.activity[i])
 		}
+	}
+	p.found.set("")
+	if p.filter.Any() {
+		p.found.set(view.Matching(len(p.rows), len(p.u.activity)))
+	}
+	if len(p.rows) < fewRequests && p.filter.Any() {
+		p.older()
 	}
 	p.applyBlank()
 	if p.chosen == 0 && len(p.rows) > 0 {
@@ -118,11 +136,44 @@ func (p *activity) apply() {
 	p.mark()
 }
 
+// fewRequests is how many rows a filter should find before older ones are left
+// alone.
+const fewRequests = 40
+
+// applyWho offers the connections to look for.
+func (p *activity) applyWho() {
+	options := []view.Option{{Word: view.T("All connections")}}
+	for _, c := range p.u.snap.Connections[:min(len(p.u.snap.Connections), mostOffered)] {
+		options = append(options, view.Option{ID: c.ID, Word: c.Name})
+	}
+	if slices.Equal(options, p.options) {
+		return
+	}
+	p.options = options
+	p.who.Options = nil
+	chosen := options[0].Word
+	for _, o := range options {
+		p.who.Options = append(p.who.Options, o.Word)
+		if o.ID == p.filter.ConnectionID {
+			chosen = o.Word
+		}
+	}
+	p.who.show(chosen)
+	p.who.Refresh()
+}
+
+// mostOffered bounds the list of connections to choose from; the search finds
+// the others.
+const mostOffered = 100
+
 func (p *activity) applyBlank() {
 	p.blank.Objects = nil
 	switch {
 	case len(p.rows) > 0:
-	case p.trouble:
+	case p.filter.Words != "" || p.filter.ConnectionID != "":
+		p.blank.Objects = []fyne.CanvasObject{emptyNote(view.ShapeRing, view.T("Nothing matches"),
+			view.T("No kept request has all of these words."), nil)}
+	case p.filter.Trouble:
 		p.blank.Objects = []fyne.CanvasObject{emptyNote(view.ShapeCheck, view.T("No trouble"),
 			view.T("Requests that failed over, failed or were refused are listed here."), nil)}
 	default:
@@ -164,10 +215,11 @@ func (p *activity) older() {
 	if p.asked || p.whole || len(p.u.activity) >= activityKept {
 		return
 	}
-	q := control.ActivityQuery{Limit: 200, FailedOnly: p.trouble}
+	before := int64(0)
 	if n := len(p.u.activity); n > 0 {
-		q.Before = p.u.activity[n-1].ID
+		before = p.u.activity[n-1].ID
 	}
+	q := control.ActivityQuery{Before: before, Limit: 200}
 	p.asked = true
 	call(p.u, func(ctx context.Context) ([]control.Activity, error) { return p.u.facade.Activity(ctx, q) },
 		func(list []control.Activity) {
@@ -210,6 +262,9 @@ func (s *storyPane) show(a *control.Activity) {
 		return
 	}
 	list := view.Trace(*a, s.u.now())
+	if cost := view.TraceCost(*a, s.u.prices); cost != "" {
+		list[len(list)-1].Sub = strings.TrimSpace(list[len(list)-1].Sub + " " + cost)
+	}
 	mark := strconv.FormatInt(a.ID, 10) + view.Text(list)
 	if mark == s.shown {
 		return

@@ -26,7 +26,7 @@ func TestTroubleFilterLeavesOutWhatWentWell(t *testing.T) {
 	b := newBench(t, "busy", pageActivity)
 	p := pageOf[*activity](b)
 	all := len(p.rows)
-	p.filter.choose(1)
+	p.which.choose(1)
 	if len(p.rows) != 5 || all <= 5 {
 		t.Errorf("%d of %d rows", len(p.rows), all)
 	}

@@ -23,6 +23,8 @@ func fakeProviders() []control.Provider {
 	anthropic := one("anthropic", "Anthropic", "apikey", "ANTHROPIC_API_KEY", "anthropic")
 	anthropic.BaseURLs, anthropic.KeyURL = map[string]string{"anthropic": "https://api.anthropic.com/v1"}, "https://console.anthropic.com/settings/keys"
 	anthropic.Models = []string{"claude-*"}
+	in, out := 3.0, 15.0
+	anthropic.KnownModels = []control.KnownModel{{Name: "claude-sonnet-4-5", Input: &in, Output: &out, Context: 200_000}}
 	ollama := one("ollama-local", "Ollama", "local", "", "chat", "responses", "anthropic")
 	ollama.Credentials = []string{"none", "apikey"}
 	lm := one("lm-studio", "LM Studio", "local", "", "chat", "responses")
@@ -178,6 +180,7 @@ func busyRows(now time.Time) []control.Activity {
 	}
 	skipped := control.Step{Kind: control.StepSkipped, OffsetMs: 0, ConnectionID: "c1", ConnectionName: "Claude · work", Reason: "cooling", Until: new(now.Add(4*time.Minute + 5*time.Second))}
 	answered := control.Step{Kind: control.StepAnswered, OffsetMs: 3, ConnectionID: "c2", ConnectionName: "Anthropic · home", Model: "claude-sonnet-4-5", Status: 200, DurationMs: 8412}
+	base.Usage = control.Usage{InputTokens: 12_400, OutputTokens: 830, CacheReadTokens: 90_000}
 	a := base
 	a.Trace = []control.Step{skipped, answered}
 	add(6*time.Second, a)

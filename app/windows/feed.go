@@ -83,7 +83,9 @@ func (u *ui) receive(e control.Event) {
 	}
 }
 
-const activityKept = 2000
+// activityKept is how many requests the window holds at most; the proxy keeps
+// more, which the export reads.
+const activityKept = 5000
 
 // take makes s the present state.
 func (u *ui) take(s control.Snapshot) {

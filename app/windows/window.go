@@ -135,6 +135,7 @@ type ui struct {
 	refused   bool // the token was not accepted
 	settings  control.Settings
 	providers []control.Provider
+	prices    view.Prices // of the catalogue's models
 	activity  []control.Activity
 	hour      view.Hour
 	history   view.History // of the breakers
@@ -264,7 +265,11 @@ func (u *ui) withProviders(then func()) {
 		then()
 		return
 	}
-	call(u, u.facade.Providers, func(p []control.Provider) { u.providers = p; u.redraw(); then() }, nil)
+	call(u, u.facade.Providers, func(p []control.Provider) {
+		u.providers, u.prices = p, view.NewPrices(p)
+		u.redraw()
+		then()
+	}, nil)
 }
 
 func (u *ui) loadActivity() {

@@ -18,6 +18,9 @@ type ActivityRow struct {
 	Failover bool   // another connection failed first
 	Badge    Badge  // the result, Word is the status
 	Duration string
+
+	FirstWords        string // time to them
+	Tokens, TokensTip string // in and out
 }
 
 // NewActivityRow returns the line of one request.
@@ -26,7 +29,12 @@ func NewActivityRow(a control.Activity, now time.Time) ActivityRow {
 	if who == "" {
 		who = "–"
 	}
+	first := ""
+	if a.FirstOutputMs >= 0 {
+		first = Span(a.FirstOutputMs)
+	}
 	return ActivityRow{
+		FirstWords: first, Tokens: Tokens(a), TokensTip: TokensTip(a),
 		ID: a.ID, Time: rowTime(a.At, now), TimeTip: Exact(a.At), Client: Client(a.Client),
 		Model: orDash(a.Model), Who: who, Failover: a.FailedOver,
 		Badge: ResultBadge(a), Duration: Span(a.DurationMs),
