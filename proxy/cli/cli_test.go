@@ -183,6 +183,8 @@ func TestCombos(t *testing.T) {
 	b.want(0, line("combos show fast"), `"name": "fast"`)
 	b.in = `{"name":"slow"}`
 	b.want(0, line("combos edit fast -"), "Changed slow")
+	b.in = `{"strategy":"best","models":[{"model":"openai/m1","weight":500}]}`
+	b.want(0, line("combos edit slow -"), "strategy: best cannot be used; it is priority now.", "models[0].weight: 500 cannot be used; it is 100 now.")
 	b.in = `{"nmae":"x"}`
 	b.want(1, line("combos edit slow -"), "nmae")
 	b.want(0, line("combos delete slow"), "Deleted")

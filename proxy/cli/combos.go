@@ -119,6 +119,9 @@ func (c *call) saidCombo(w io.Writer, did string, k control.Combo) {
 	if k.Warning != nil {
 		fmt.Fprintln(w, k.Warning.Message)
 	}
+	for _, x := range k.Warnings {
+		fmt.Fprintf(w, "%s: %s cannot be used; it is %s now.\n", x.Field, x.Given, x.Used)
+	}
 }
 
 func editCombo(ctx context.Context, c *call) error {

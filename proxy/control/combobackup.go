@@ -65,7 +65,7 @@ func (s *Service) importCombos(ctx context.Context, list []ComboInput, dry bool)
 	for _, in := range list {
 		row := ImportCombo{Name: in.Name, Action: ImportAdd}
 		in.Steps = translated(in.Steps, s.connectionNamed)
-		rec, err := s.newCombo(in, x)
+		rec, _, err := s.newCombo(in, x)
 		switch e, refused := errors.AsType[*ComboError](err); {
 		case refused && e.Code == string(combo.NameTaken):
 			row.Action = ImportSkip

@@ -97,6 +97,13 @@ func (s *Service) comboView(r ComboRecord) Combo {
 	return v
 }
 
+// changedCombo is the answer of a change.
+func (s *Service) changedCombo(r ComboRecord, corrected []ComboCorrection) Combo {
+	v := s.comboView(r)
+	v.Warnings = corrected
+	return v
+}
+
 // isModel reports whether a connection is known to offer a model of this very
 // name.
 func (s *Service) isModel(name string) bool {
@@ -121,26 +128,27 @@ func (s *Service) AddCombo(ctx context.Context, in ComboInput) (Combo, error) {
 	s.edit.Lock()
 	defer s.edit.Unlock()
 	x := s.combos.Load()
-	rec, err := s.newCombo(in, x)
+	rec, corrected, err := s.newCombo(in, x)
 	if err != nil {
 		return Combo{}, err
 	}
 	if err := s.saveCombos(ctx, append(slices.Clone(x.records), rec), rec); err != nil {
 		return Combo{}, err
 	}
-	return s.comboView(rec), nil
+	return s.changedCombo(rec, corrected), nil
 }
 
-// newCombo returns the record of a new combo, checked.
-func (s *Service) newCombo(in ComboInput, x *comboIndex) (ComboRecord, error) {
+// newCombo returns the record of a new combo, checked, and what was corrected
+// for that.
+func (s *Service) newCombo(in ComboInput, x *comboIndex) (rec ComboRecord, corrected []ComboCorrection, err error) {
 	if len(x.records) >= maxCombos {
-		return ComboRecord{}, &ComboError{Code: string(combo.Invariant), Message: fmt.Sprintf("there may be up to %d combos", maxCombos)}
+		return rec, nil, &ComboError{Code: string(combo.Invariant), Message: fmt.Sprintf("there may be up to %d combos", maxCombos)}
 	}
 	now, last := s.realNow(), 0
 	for _, r := range x.records {
 		last = max(last, r.Order)
 	}
-	rec := ComboRecord{
+	rec = ComboRecord{
 		Combo: combo.Combo{
 			ID: newID(), Name: in.Name, Description: in.Description, Steps: in.Steps, Strategy: combo.Name(in.Strategy), Config: in.Config,
 			Active: in.Active, AllowedProviders: in.AllowedProviders, AllowedFamilies: in.AllowedFamilies,
@@ -148,13 +156,14 @@ func (s *Service) newCombo(in ComboInput, x *comboIndex) (ComboRecord, error) {
 		},
 		Order: last + 1, CreatedAt: now, UpdatedAt: now,
 	}
-	err := s.checkCombo(&rec.Combo, x)
-	return rec, err
+	corrected, err = s.checkCombo(&rec.Combo, x)
+	return rec, corrected, err
 }
 
-// checkCombo brings a combo into its saved form and checks it, alone and
-// against the others.
-func (s *Service) checkCombo(c *combo.Combo, others *comboIndex) error {
+// checkCombo brings a combo into its saved form, telling what it corrects, and
+// checks it, alone and against the others.
+func (s *Service) checkCombo(c *combo.Combo, others *comboIndex) ([]ComboCorrection, error) {
+	corrected := c.Corrections()
 	if c.Config = combo.Strip(c.Config); len(c.Config) == 0 {
 		c.Config = nil
 	}
@@ -162,9 +171,9 @@ func (s *Service) checkCombo(c *combo.Combo, others *comboIndex) error {
 		return slices.ContainsFunc(others.records, func(r ComboRecord) bool { return r.Name == name })
 	})
 	if err := combo.Validate(c); err != nil {
-		return comboRefused(err)
+		return nil, comboRefused(err)
 	}
-	return comboRefused(combo.CheckAll(c, s.comboGlobals(), others.plain()))
+	return corrected, comboRefused(combo.CheckAll(c, s.comboGlobals(), others.plain()))
 }
 
 // saveCombos stores some combos and puts all of them in force.
@@ -192,14 +201,15 @@ func (s *Service) EditCombo(ctx context.Context, id string, p ComboPatch) (Combo
 	all := slices.Clone(x.records)
 	changed := renamed(all, x.records[i].Name, strings.TrimSpace(rec.Name))
 	all[i] = rec
-	if err := s.checkCombo(&rec.Combo, &comboIndex{records: all}); err != nil {
+	corrected, err := s.checkCombo(&rec.Combo, &comboIndex{records: all})
+	if err != nil {
 		return Combo{}, err
 	}
 	all[i] = rec
 	if err := s.saveCombos(ctx, all, append(changed, rec)...); err != nil {
 		return Combo{}, err
 	}
-	return s.comboView(rec), nil
+	return s.changedCombo(rec, corrected), nil
 }
 
 func patchCombo(c *combo.Combo, p ComboPatch) {

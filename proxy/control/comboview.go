@@ -14,13 +14,20 @@ import (
 type Combo struct {
 	combo.Combo
 	// Warning tells that the name is a model's, too, which the combo hides.
-	Warning   *ComboWarning `json:"warning,omitempty"`
-	CreatedAt time.Time     `json:"createdAt"`
-	UpdatedAt time.Time     `json:"updatedAt"`
+	Warning *ComboWarning `json:"warning,omitempty"`
+	// Warnings tell what a change did not take as it was given; they stand in
+	// its answer only.
+	Warnings  []ComboCorrection `json:"warnings,omitempty"`
+	CreatedAt time.Time         `json:"createdAt"`
+	UpdatedAt time.Time         `json:"updatedAt"`
 }
 
 // ComboStep is one entry of a combo.
 type ComboStep = combo.Step
+
+// ComboCorrection is a value of a combo that is used otherwise than it was
+// given: an unknown strategy, a weight out of range.
+type ComboCorrection = combo.Correction
 
 // ComboStrategies lists the strategies a user may choose, in the guide's order.
 func ComboStrategies() []string {

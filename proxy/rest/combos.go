@@ -36,7 +36,7 @@ func (a *api) listCombos(r *http.Request) (int, any, error) {
 // comboExtras are fields that clients send and that mean nothing to us: what
 // an answer of ours holds besides, and the optional ones of the sheet (§1.1).
 var comboExtras = []string{
-	"id", "version", "createdAt", "updatedAt", "warning", "compressionOverride", "dimensions", "autoConfig", "universal_handoff",
+	"id", "version", "createdAt", "updatedAt", "warning", "warnings", "compressionOverride", "dimensions", "autoConfig", "universal_handoff",
 }
 
 func (a *api) addCombo(r *http.Request) (int, any, error) {

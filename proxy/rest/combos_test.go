@@ -40,9 +40,9 @@ func TestComboRoutes(t *testing.T) {
 		{
 			name: "add with bare models, provider in place of providerId and a weight in words", method: "POST", path: "/api/combos",
 			body:   `{"name":"New","models":["Fast",{"provider":"groq","model":"llama-3.3-70b","weight":"7"},{"model":"openai/gpt-5","weight":"much"}],"strategy":"usage","config":{"maxRetries":2,"timeoutMs":5}}`,
-			status: 201, want: []string{`"comboName":"Fast"`, `"model":"groq/llama-3.3-70b"`, `"weight":7`, `"strategy":"least-used"`, `"version":2`}, calls: []string{"AddCombo"},
+			status: 201, want: []string{`"comboName":"Fast"`, `"model":"groq/llama-3.3-70b"`, `"weight":7`, `"strategy":"least-used"`, `"version":2`, `"warnings":[{"field":"models[2].weight","given":"much","used":"0"}]`}, calls: []string{"AddCombo"},
 		},
-		{name: "add what an answer looked like", method: "POST", path: "/api/combos", body: `{"id":"x","version":1,"createdAt":"2030-01-01T00:00:00Z","name":"Again","models":[]}`, status: 201, calls: []string{"AddCombo"}},
+		{name: "add what an answer looked like", method: "POST", path: "/api/combos", body: `{"id":"x","version":1,"createdAt":"2030-01-01T00:00:00Z","warnings":[],"name":"Again","models":[]}`, status: 201, calls: []string{"AddCombo"}},
 		{name: "COMBO_001 no JSON", method: "POST", path: "/api/combos", body: `{"name":`, status: 400, want: refused("COMBO_001")},
 		{name: "COMBO_001 nothing", method: "PUT", path: "/api/combos/combo1", status: 400, want: refused("COMBO_001")},
 		{name: "COMBO_002 unknown field", method: "POST", path: "/api/combos", body: `{"name":"X","modles":[]}`, status: 400, want: append(refused("COMBO_002"), `"field":"modles"`)},

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -57,6 +58,8 @@ type Step struct {
 	Prompt     string   `json:"prompt,omitempty"` // pipeline: the step's system turn
 	Protected  bool     `json:"fallbackOnlyOnQuotaExhaustion,omitempty"`
 	Combo      string   `json:"comboName,omitempty"`
+
+	odd string // the weight as it was given, when that was no number
 }
 
 // UnmarshalJSON accepts a bare string for a step, and any weight: what is no
@@ -75,14 +78,47 @@ func (s *Step) UnmarshalJSON(b []byte) error {
 	if err := json.Unmarshal(b, &in); err != nil {
 		return fmt.Errorf("combo step: %w", err)
 	}
-	s.Weight = 0
+	s.Weight, s.odd = 0, ""
 	if f, ok := asNumber(in.Weight); ok {
 		s.Weight = f
+	} else if in.Weight != nil {
+		s.odd = fmt.Sprint(in.Weight)
 	}
 	if s.Provider == "" {
 		s.Provider = in.Provider
 	}
 	return nil
+}
+
+// maxWeight is the largest weight of a step.
+const maxWeight = 100
+
+// Correction is a value of a combo that is not used as it was given.
+type Correction struct {
+	Field string `json:"field"`
+	Given string `json:"given"`
+	Used  string `json:"used"`
+}
+
+// Corrections lists what Normalize is going to change of the values that
+// somebody chose: an unknown strategy, and weights that are no number or out of
+// range. An alias of a strategy is none.
+func (c *Combo) Corrections() []Correction {
+	var list []Correction
+	if _, known := Lookup(string(c.Strategy)); !known && c.Strategy != "" {
+		list = append(list, Correction{"strategy", string(c.Strategy), string(Priority)})
+	}
+	for i := range c.Steps {
+		s, number := &c.Steps[i], func(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
+		given, used := number(s.Weight), number(clampTo(s.Weight, 0, maxWeight))
+		if s.odd != "" {
+			given = s.odd
+		}
+		if given != used {
+			list = append(list, Correction{fmt.Sprintf("models[%d].weight", i), cut(given, 100), used})
+		}
+	}
+	return list
 }
 
 // Enabled reports whether the combo is switched on.
@@ -99,7 +135,7 @@ func (c Combo) Normalize(isCombo func(name string) bool) Combo {
 	seen := map[string]bool{}
 	for i := range c.Steps {
 		s := &c.Steps[i]
-		s.Weight = clampTo(s.Weight, 0, 100)
+		s.Weight, s.odd = clampTo(s.Weight, 0, maxWeight), ""
 		s.classify(c.Name, isCombo)
 		if s.ID == "" {
 			s.ID = s.autoID(c.Name, i)

@@ -3,6 +3,7 @@ package combo
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -63,7 +64,13 @@ func TestNormalize(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if got := fmt.Sprint(c.Corrections()); got != "[{models[1].weight 300 100} {models[2].weight heavy 0} {models[4].weight -4 0}]" {
+			t.Error(got)
+		}
 		c = c.Normalize(nil)
+		if list := c.Corrections(); len(list) > 0 {
+			t.Errorf("the saved form is corrected: %v", list)
+		}
 		want := []Step{
 			{ID: "x-model-1-openai-gpt-5", Kind: KindModel, Model: "openai/gpt-5", Provider: "openai"},
 			{ID: "one", Kind: KindModel, Model: "glm/glm-4.6", Provider: "glm", Weight: 100, Connection: "c1"},

@@ -25,6 +25,7 @@ func Contract(t *testing.T, f control.Facade) {
 	t.Run("settings have a revision and change together", func(t *testing.T) { revisions(t, f) })
 	t.Run("resilience settings take effect at once", func(t *testing.T) { policySettings(t, f) })
 	t.Run("combos are made, changed, ordered and deleted", func(t *testing.T) { combos(t, f) })
+	t.Run("a combo's change tells what it corrected", func(t *testing.T) { comboCorrections(t, f) })
 	t.Run("combos are refused with the code of what is wrong", func(t *testing.T) { comboRefusals(t, f) })
 	t.Run("settings of combos change with the others", func(t *testing.T) { comboSettings(t, f) })
 	t.Run("API keys are made, changed and deleted", func(t *testing.T) { apiKeys(t, f) })

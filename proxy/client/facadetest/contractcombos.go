@@ -103,6 +103,39 @@ func combos(t *testing.T, f control.Facade) {
 	}
 }
 
+// comboCorrections: what is not used as it was given is told, once.
+func comboCorrections(t *testing.T, f control.Facade) {
+	ctx := t.Context()
+	in := control.ComboInput{Name: "Odd", Strategy: "best", Steps: []control.ComboStep{
+		{Model: "openai/gpt-5", Weight: 250}, {Model: "openai/gpt-5-mini", Weight: 30}, {Model: "groq/*", Weight: -1},
+	}}
+	c, err := f.AddCombo(ctx, in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := f.DeleteCombo(ctx, c.ID); err != nil {
+			t.Error(err)
+		}
+	}()
+	want := []control.ComboCorrection{
+		{Field: "strategy", Given: "best", Used: "priority"},
+		{Field: "models[0].weight", Given: "250", Used: "100"},
+		{Field: "models[2].weight", Given: "-1", Used: "0"},
+	}
+	if !slices.Equal(c.Warnings, want) || c.Strategy != "priority" || c.Steps[0].Weight != 100 || c.Steps[2].Weight != 0 {
+		t.Errorf("warnings %+v of %+v, want %+v", c.Warnings, c.Combo, want)
+	}
+	if all, err := f.Combos(ctx); err != nil || len(all) != 1 || len(all[0].Warnings) != 0 {
+		t.Errorf("the list repeats them: %+v, %v", all, err)
+	}
+	for strategy, want := range map[string]int{"usage": 0, "Weighted": 0, "": 0, "weigthed": 1} {
+		if c, err = f.EditCombo(ctx, c.ID, control.ComboPatch{Strategy: &strategy}); err != nil || len(c.Warnings) != want {
+			t.Errorf("%q: %+v, %v", strategy, c.Warnings, err)
+		}
+	}
+}
+
 func comboRefusals(t *testing.T, f control.Facade) {
 	ctx := t.Context()
 	a := addCombo(t, f, "A", "openai/gpt-5")

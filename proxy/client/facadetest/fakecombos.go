@@ -33,10 +33,12 @@ func (f *Fake) AddCombo(ctx context.Context, in control.ComboInput) (control.Com
 		SystemMessage: in.SystemMessage, ToolFilter: in.ToolFilter, CacheProtection: in.CacheProtection, ContextLength: in.ContextLength,
 	}}
 	c.CreatedAt = time.Now().UTC().Round(0)
+	corrected := c.Corrections()
 	if err := f.checkCombo(&c); err != nil {
 		return control.Combo{}, err
 	}
 	f.combos = append(slices.Clone(f.combos), c)
+	c.Warnings = corrected
 	f.publishCombos()
 	return c, nil
 }
@@ -104,11 +106,13 @@ func (f *Fake) EditCombo(ctx context.Context, id string, p control.ComboPatch) (
 		c.Strategy = combo.Name(*p.Strategy)
 	}
 	c.Active = cmp.Or(p.Active, c.Active)
+	corrected := c.Corrections()
 	if err := f.checkCombo(&c); err != nil {
 		return control.Combo{}, err
 	}
 	f.combos = slices.Clone(f.combos)
 	f.combos[i] = c
+	c.Warnings = corrected
 	f.publishCombos()
 	return c, nil
 }
