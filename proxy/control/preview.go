@@ -128,7 +128,7 @@ func (s *Service) previewed(in PreviewRequest) (*combo.Combo, error) {
 		others = newComboIndex(slices.Delete(slices.Clone(x.records), i, i+1))
 	}
 	draft.Name = cmp.Or(draft.Name, "draft")
-	rec, err := s.newCombo(draft, others)
+	rec, _, err := s.newCombo(draft, others)
 	if err != nil {
 		return nil, err
 	}
