@@ -95,7 +95,7 @@ func (a *Account) SetKeys(keys ...string) *Account {
 
 // Script replaces the steps that answer the next requests. Each request takes
 // the first step that fits it and has uses left; when none does, the default
-// answers.
+// answers. It panics when the server has no encoder for a step's encoding.
 func (a *Account) Script(steps ...Step) *Account {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -114,6 +114,9 @@ func (a *Account) Then(steps ...Step) *Account {
 
 func (a *Account) queue(steps []Step) {
 	for _, st := range steps {
+		if err := a.srv.opts.knows(st.Encoding); err != nil {
+			panic("simulator: " + err.Error())
+		}
 		left := st.Times
 		if left == 0 {
 			left = 1

@@ -56,7 +56,7 @@ func (s *Server) answer(q *request, st Step) answer {
 		a.header.Set("Content-Type", st.ContentType)
 	}
 	st.headers(a.header, q.now)
-	a.finish(q, st, body)
+	a.finish(s.opts, q, st, body)
 	return a
 }
 
@@ -96,10 +96,10 @@ func (s Step) headers(h http.Header, now time.Time) {
 }
 
 // finish turns a body into frames and says how it is encoded.
-func (a *answer) finish(q *request, st Step, body []byte) {
+func (a *answer) finish(o Options, q *request, st Step, body []byte) {
 	enc := st.Encoding
 	if enc == AsAccepted {
-		enc = accepted(q.header.Get("Accept-Encoding"))
+		enc = o.accepted(q.header.Get("Accept-Encoding"))
 	}
 	if enc != Identity {
 		a.header.Set("Content-Encoding", string(enc))
@@ -109,7 +109,7 @@ func (a *answer) finish(q *request, st Step, body []byte) {
 		return
 	}
 	if enc != Identity {
-		body = compress(enc, body)
+		body = o.compress(enc, body)
 	}
 	if b := st.Break; b == nil || b.Kind != BreakEnd {
 		a.header.Set("Content-Length", strconv.Itoa(len(body)))

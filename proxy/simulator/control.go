@@ -2,6 +2,7 @@ package simulator
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -80,7 +81,7 @@ func (s *Server) controlScript(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	for i, st := range steps {
-		if err := st.Validate(); err != nil {
+		if err := errors.Join(st.Validate(), s.opts.knows(st.Encoding)); err != nil {
 			refuse(w, fmt.Errorf("step %d: %w", i, err))
 			return
 		}

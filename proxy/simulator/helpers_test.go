@@ -15,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"breakwater/proxy/dialect"
+	"breakwater/proxy/simulator/compress"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -29,6 +30,7 @@ var paths = map[dialect.Name]string{
 // other tests.
 func start(t *testing.T, opts Options) (*Server, *http.Client) {
 	t.Helper()
+	opts.Encoders = map[Encoding]func(io.Writer) Encoder{Brotli: compress.Brotli, Zstd: compress.Zstd}
 	s := New(opts)
 	if err := s.Start(context.Background(), ""); err != nil {
 		t.Fatal(err)

@@ -16,8 +16,9 @@ type out struct {
 	w       http.ResponseWriter
 	rc      *http.ResponseController
 	closing <-chan struct{}
+	opts    Options
 
-	enc    encoder
+	enc    Encoder
 	each   bool // flush after every write
 	chunks []int
 	turn   int // the next of chunks
@@ -58,7 +59,7 @@ func (o *out) headers(a answer) {
 	o.w.WriteHeader(a.status)
 	o.status, o.dirty = a.status, true
 	if a.stream {
-		o.enc = encode(a.encoder, io.Writer(o.w))
+		o.enc = o.opts.encode(a.encoder, o.w)
 	}
 }
 

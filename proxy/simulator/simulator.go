@@ -35,6 +35,9 @@ type Options struct {
 	// KeepBody is how many bytes of a request body are remembered; zero is
 	// the whole body, negative none.
 	KeepBody int
+	// Encoders are the content codings that can be asked for besides gzip:
+	// Brotli and Zstd. Package compress has both.
+	Encoders map[Encoding]func(io.Writer) Encoder
 }
 
 // maxBody bounds what is read of one request body, in bytes.
@@ -226,7 +229,7 @@ func (s *Server) provide(w http.ResponseWriter, r *http.Request) {
 	// The server ends the context as soon as the client's connection closes.
 	stop := context.AfterFunc(r.Context(), func() { acc.cancelled(p, s.opts.Clock.Now()) })
 	step := s.choose(acc, q, allowed)
-	o := &out{w: w, rc: http.NewResponseController(w), closing: s.closing}
+	o := &out{w: w, rc: http.NewResponseController(w), closing: s.closing, opts: s.opts}
 	err = s.play(r.Context(), o, q, step)
 	stop()
 	acc.end(p, ending{

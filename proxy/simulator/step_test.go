@@ -336,3 +336,13 @@ func TestValidateNamesWhatIsWrong(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A server is only asked for codings that it has.
+func TestEncodingsWithoutEncoderAreRefused(t *testing.T) {
+	defer func() {
+		if got, _ := recover().(string); !strings.Contains(got, `no encoder for "br"`) {
+			t.Errorf("the script was not refused: %q", got)
+		}
+	}()
+	New(Options{}).Account("alpha").Script(OK().Encoded(Gzip), OK().Encoded(AsAccepted), OK().Encoded(Brotli))
+}

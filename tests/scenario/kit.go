@@ -21,12 +21,18 @@ import (
 	"breakwater/proxy/control"
 	"breakwater/proxy/drill"
 	"breakwater/proxy/simulator"
+	"breakwater/proxy/simulator/compress"
 	"breakwater/proxy/upstream"
 	"breakwater/resilience/clock"
 )
 
 // T0 is when every scenario begins: a Wednesday.
 var T0 = time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
+
+// encoders are the content codings of the simulated providers besides gzip.
+var encoders = map[simulator.Encoding]func(io.Writer) simulator.Encoder{
+	simulator.Brotli: compress.Brotli, simulator.Zstd: compress.Zstd,
+}
 
 // Kit is a running product with its simulated providers.
 type Kit struct {
@@ -71,7 +77,7 @@ func startKit(t testing.TB, limits proxy.Limits, o upstream.Options) *Kit {
 	if limits.Patience == 0 {
 		limits.Patience = -1
 	}
-	return run(&Kit{TB: t, Sim: simulator.New(simulator.Options{}), Clock: clock.NewFake(T0), Log: &Log{}, Limits: limits, Upstream: o, dir: t.TempDir()})
+	return run(&Kit{TB: t, Sim: simulator.New(simulator.Options{Encoders: encoders}), Clock: clock.NewFake(T0), Log: &Log{}, Limits: limits, Upstream: o, dir: t.TempDir()})
 }
 
 // StartFast is Start with a clock, the simulator's too, that runs at a multiple
@@ -83,7 +89,7 @@ func StartFast(t testing.TB, speed float64) *Kit {
 	fast.SetSpeed(speed)
 	limits := proxy.DefaultLimits()
 	limits.Patience = -1
-	return run(&Kit{TB: t, Sim: simulator.New(simulator.Options{Clock: fast}), fast: fast, Log: &Log{}, Limits: limits, dir: t.TempDir()})
+	return run(&Kit{TB: t, Sim: simulator.New(simulator.Options{Clock: fast, Encoders: encoders}), fast: fast, Log: &Log{}, Limits: limits, dir: t.TempDir()})
 }
 
 func run(k *Kit) *Kit {
