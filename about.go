@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	_ "embed"
+	"encoding/json"
 	"fmt"
 	"os"
 	"strings"
@@ -29,8 +30,20 @@ func version(ctx context.Context, o options) int {
 		fmt.Fprintln(os.Stderr, "breakwater:", err)
 		return 1
 	}
-	fmt.Println(build.String())
-	fmt.Println(strings.Join(parts(sqlite), ", "))
+	list := parts(sqlite)
+	return say(o, map[string]any{"version": build.Version, "text": build.String(), "parts": list}, build.String()+"\n"+strings.Join(list, ", "))
+}
+
+// say prints what a command found, as JSON where that is asked for.
+func say(o options, v any, text string) int {
+	if !o.json {
+		fmt.Println(text)
+		return 0
+	}
+	if err := json.NewEncoder(os.Stdout).Encode(v); err != nil {
+		fmt.Fprintln(os.Stderr, "breakwater:", err)
+		return 1
+	}
 	return 0
 }
 

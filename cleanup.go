@@ -28,11 +28,10 @@ func quit(ctx context.Context, o options) int {
 		fmt.Fprintln(os.Stderr, "breakwater:", err)
 		return 1
 	case !stopped:
-		fmt.Println("No Breakwater was running with this data folder.")
+		return say(o, map[string]bool{"stopped": false}, "No Breakwater was running with this data folder.")
 	default:
-		fmt.Println("Breakwater has ended.")
+		return say(o, map[string]bool{"stopped": true}, "Breakwater has ended.")
 	}
-	return 0
 }
 
 // stopRunning asks the running instance to end and waits until its data folder

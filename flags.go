@@ -23,6 +23,7 @@ type options struct {
 	headless bool
 	demo     bool
 	verbose  bool
+	json     bool   // token, quit, version: print JSON
 	licences bool   // version: of everything the program is made of
 	data     string // cleanup: keep, delete or ask
 }
@@ -84,6 +85,9 @@ func parse(args []string, env func(string) string, out io.Writer) (options, erro
 		fs.BoolVar(&o.licences, "licences", false, "print the licences of everything the program is made of")
 	default:
 		return o, fmt.Errorf("there is no command %q; see breakwater --help", o.command)
+	}
+	if o.command == "token" || o.command == "quit" || o.command == "version" {
+		fs.BoolVar(&o.json, "json", false, "print JSON")
 	}
 	if err := fs.Parse(args); errors.Is(err, flag.ErrHelp) {
 		fs.SetOutput(out)

@@ -23,6 +23,8 @@ func TestParse(t *testing.T) {
 		{"window at a page", []string{"window", "--connect", "http://127.0.0.1:1", "activity"}, nil, options{command: "window", connect: "http://127.0.0.1:1", page: "activity", port: defaultPort}, ""},
 		{"version as a flag", []string{"--version"}, nil, options{command: "version", port: defaultPort}, ""},
 		{"token of the demo", []string{"token", "--demo"}, nil, options{command: "token", demo: true, port: defaultPort}, ""},
+		{"token as JSON", []string{"token", "--json"}, nil, options{command: "token", json: true, port: defaultPort}, ""},
+		{"the window has no JSON", []string{"window", "--json"}, nil, options{}, "json"},
 		{"licences", []string{"version", "--licences"}, nil, options{command: "version", licences: true, port: defaultPort}, ""},
 		{"quit", []string{"quit", "--data-dir", "/d"}, nil, options{command: "quit", dataDir: "/d", port: defaultPort}, ""},
 		{"cleanup asks", []string{"cleanup"}, nil, options{command: "cleanup", data: "ask", port: defaultPort}, ""},

@@ -46,6 +46,7 @@ var desktop interface {
 func main() { os.Exit(run(os.Args[1:])) }
 
 func run(args []string) int {
+	args = cli.Hoist(args, cli.ProgramCommands()...)
 	if len(args) > 0 && cli.Has(args[0]) {
 		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 		defer stop()
@@ -88,8 +89,7 @@ func printToken(ctx context.Context, o options) int {
 	if err == nil {
 		var token string
 		if token, err = control.Token(secrets); err == nil {
-			fmt.Println(token)
-			return 0
+			return say(o, map[string]string{"token": token}, token)
 		}
 	}
 	fmt.Fprintln(os.Stderr, "breakwater:", err)

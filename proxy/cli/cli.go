@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -40,6 +41,9 @@ type Env struct {
 	// one in its place and tells where what was there is kept.
 	Backup  func(ctx context.Context, w Where, to string) error
 	Restore func(ctx context.Context, w Where, from string) (kept string, err error)
+	// Ask asks at the terminal for a text that it does not show; ok is false
+	// where there is no terminal. Nil knows none.
+	Ask func(ctx context.Context, prompt string) (text string, ok bool, err error)
 	// Local are the checks that need no running Breakwater.
 	Local LocalChecks
 }
@@ -62,6 +66,7 @@ type call struct {
 	where Where
 	args  []string
 	json  bool
+	in    *bufio.Reader // of what is read line by line
 
 	facade control.Facade
 	end    func()
@@ -86,40 +91,40 @@ func usage(format string, args ...any) error { return errUsage{fmt.Sprintf(forma
 
 // Run does what args say and returns the exit code.
 func Run(ctx context.Context, env Env, args []string) int {
-	err := run(ctx, env, args)
+	c := &call{Env: env}
+	err := c.run(ctx, args)
 	var wrong errUsage
 	switch {
 	case err == nil, errors.Is(err, flag.ErrHelp):
 		return exitOK
 	case errors.As(err, &wrong):
-		fmt.Fprintf(env.Err, "breakwater: %v; see breakwater %s --help\n", err, args[0])
+		sayError(env.Err, err, "; see breakwater "+args[0]+" --help", c.json)
 		return exitUsage
 	case errors.Is(err, errFound): // said already
 		return exitError
 	}
-	fmt.Fprintln(env.Err, "breakwater:", err)
+	sayError(env.Err, err, "", c.json)
 	return exitError
 }
 
-func run(ctx context.Context, env Env, args []string) error {
+func (c *call) run(ctx context.Context, args []string) error {
 	cmd, rest, err := pick(args)
 	if err != nil {
 		if errors.Is(err, flag.ErrHelp) {
-			help(env.Out, args[0])
+			help(c.Out, args[0])
 		}
 		return err
 	}
-	c := &call{Env: env}
 	fs := flag.NewFlagSet(cmd.group, flag.ContinueOnError)
 	fs.SetOutput(io.Discard)
 	fs.Usage = func() {}
-	fs.BoolVar(&c.json, "json", false, "print JSON")
+	fs.BoolVar(&c.json, "json", false, "print JSON, errors too")
 	fs.StringVar(&c.where.DataDir, "data-dir", "", "the data `folder` of the Breakwater that is meant (BREAKWATER_DATA_DIR)")
 	fs.BoolVar(&c.where.Demo, "demo", false, "speak to the demo")
 	do := cmd.setup(fs)
 	if c.args, err = parse(fs, rest); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
-			helpOn(env.Out, cmd, fs)
+			helpOn(c.Out, cmd, fs)
 			return err
 		}
 		return usage("%v", err)

@@ -24,6 +24,9 @@ type bench struct {
 	in   string
 	fail error // of connecting
 	ends int
+	// typed is what a person types at the terminal; nil is no terminal.
+	typed  []string
+	prompt string
 }
 
 func newBench(t *testing.T) *bench {
@@ -45,6 +48,15 @@ func (b *bench) run(args ...string) (code int, out, errs string) {
 	var o, e bytes.Buffer
 	code = Run(b.t.Context(), Env{
 		In: strings.NewReader(b.in), Out: &o, Err: &e, Getenv: func(k string) string { return b.env[k] },
+		Ask: func(_ context.Context, prompt string) (string, bool, error) {
+			b.prompt = prompt
+			if len(b.typed) == 0 {
+				return "", false, nil
+			}
+			text := b.typed[0]
+			b.typed = b.typed[1:]
+			return text, true, nil
+		},
 		Backup: func(context.Context, Where, string) error { return nil },
 		Restore: func(_ context.Context, _ Where, from string) (string, error) {
 			if from == "nothing" {
@@ -103,7 +115,7 @@ func TestKeysOfConnectionsAreNoArguments(t *testing.T) {
 	b.env["MY_KEY"] = "sk-from-env"
 	b.want(0, line("connections add --name Newer --key-env MY_KEY anthropic"), "Added Newer")
 	b.want(1, line("connections add openai --key-env NOTHING"), "NOTHING is empty")
-	b.want(2, line("connections add openai --key-env MY_KEY --key-stdin"), "exclude")
+	b.want(2, line("connections add openai --key-env MY_KEY --key-stdin"), "not from both")
 	b.want(2, line("connections add"), "the provider is missing")
 	for _, c := range commands() {
 		fs := flag.NewFlagSet("x", flag.ContinueOnError)

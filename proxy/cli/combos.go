@@ -1,9 +1,7 @@
 package cli
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -86,9 +84,7 @@ func (c *call) readJSON(name string, dst any) error {
 	if err != nil {
 		return err
 	}
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(dst); err != nil {
+	if err := strictly(raw, dst, "field"); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	return nil

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"flag"
@@ -19,7 +18,8 @@ func connectionCommands() []command {
 	return []command{
 		{g, "list", "", "list the connections in routing order", plain(listConnections)},
 		{g, "show", "NAME", "show one connection", plain(showConnection)},
-		{g, "add", "PROVIDER", "add a connection; its key is read from the standard input or from a variable", addConnection},
+		{g, "add", "PROVIDER", "add a connection; its key is asked for, or read from the standard input or a variable", addConnection},
+		{g, "edit", "NAME", "change the fields of a connection that flags name", editConnection},
 		{g, "test", "NAME", "ask the provider whether the credential works", plain(testConnection)},
 		{g, "on", "NAME", "switch a connection on", plain(switchConnection(true))},
 		{g, "off", "NAME", "switch a connection off", plain(switchConnection(false))},
@@ -114,21 +114,20 @@ func showConnection(ctx context.Context, c *call) error {
 }
 
 func addConnection(fs *flag.FlagSet) action {
-	var in control.ConnectionInput
-	fs.StringVar(&in.Name, "name", "", "what to call it")
-	fs.StringVar(&in.BaseURL, "base-url", "", "its `address`, in place of the provider's")
-	fs.StringVar(&in.Credential, "credential", "", "apikey, token, passthrough or none")
-	fs.StringVar(&in.DefaultModel, "default-model", "", "the `model` to ask for in place of one it does not offer")
-	fs.IntVar(&in.Priority, "priority", 0, "1 is tried first; 0 puts it last")
-	env := fs.String("key-env", "", "read the key from this environment `variable`")
-	stdin := fs.Bool("key-stdin", false, "read the key from the standard input")
+	fields := connectionFlags(fs)
+	fields.toggle(fs, "inactive", "inactive", "add it switched off")
+	key, refresh := secretFlags(fs, "key", "the key"), secretFlags(fs, "refresh-token", "the refresh token")
 	return func(ctx context.Context, c *call) error {
 		args, err := c.arg("the provider")
 		if err != nil {
 			return err
 		}
+		var in control.ConnectionInput
+		if err := fields.into(&in); err != nil {
+			return err
+		}
 		in.Provider = args[0]
-		if in.APIKey, err = c.secret(*env, *stdin); err != nil {
+		if err := c.login(ctx, &in, key, refresh); err != nil {
 			return err
 		}
 		f, err := c.open(ctx)
@@ -143,24 +142,39 @@ func addConnection(fs *flag.FlagSet) action {
 	}
 }
 
-// secret reads a key from where it does not show in the list of processes.
-func (c *call) secret(env string, stdin bool) (string, error) {
-	switch {
-	case env != "" && stdin:
-		return "", usage("--key-env and --key-stdin exclude each other")
-	case env != "":
-		if v := c.Getenv(env); v != "" {
-			return v, nil
+func editConnection(fs *flag.FlagSet) action {
+	fields := connectionFlags(fs)
+	fields.toggle(fs, "active", "isActive", "switch it on")
+	key, refresh := secretFlags(fs, "key", "the key"), secretFlags(fs, "refresh-token", "the refresh token")
+	return func(ctx context.Context, c *call) error {
+		k, err := c.one(ctx)
+		if err != nil {
+			return err
 		}
-		return "", fmt.Errorf("the variable %s is empty", env)
-	case stdin:
-		line, err := bufio.NewReader(c.In).ReadString('\n')
-		if err != nil && !errors.Is(err, io.EOF) {
-			return "", fmt.Errorf("read the key: %w", err)
+		if len(fields) == 0 && !key.given() && !refresh.given() {
+			return usage("name what to change, such as --priority 1 or --key-stdin")
 		}
-		return strings.TrimSpace(line), nil
+		var patch control.ConnectionPatch
+		if err := fields.into(&patch); err != nil {
+			return err
+		}
+		for _, s := range []struct {
+			from source
+			to   **string
+		}{{key, &patch.APIKey}, {refresh, &patch.RefreshToken}} {
+			text, err := s.from.read(ctx, c)
+			if err != nil {
+				return err
+			}
+			if text != "" {
+				*s.to = &text
+			}
+		}
+		if k, err = c.facade.EditConnection(ctx, k.ID, patch); err != nil {
+			return err
+		}
+		return c.print(k, func(w io.Writer) { fmt.Fprintf(w, "Changed %s.\n", k.Name) })
 	}
-	return "", nil
 }
 
 func testConnection(ctx context.Context, c *call) error {

@@ -15,7 +15,7 @@ func (c command) line() string {
 // Help lists the groups of commands, one line each, for the program's own help.
 func Help(w io.Writer) {
 	for _, l := range [...][2]string{
-		{"connections", "list, add, test, switch, order and delete connections"},
+		{"connections", "list, add, edit, test, switch, order and delete connections"},
 		{"combos", "list, show, add, edit and delete combos"},
 		{"cooldowns", "list and clear cooldowns, locked models and breakers"},
 		{"settings", "show and change settings"},
@@ -41,7 +41,7 @@ func help(w io.Writer, group string) {
 		}
 	}
 	_ = tab.Flush() // the terminal may be gone
-	fmt.Fprintln(w, "\nEach takes --json, --data-dir FOLDER and --demo; --help shows its own flags.")
+	fmt.Fprintln(w, "\nEach takes --json, --data-dir FOLDER and --demo, also before the command; --help shows its own flags.")
 }
 
 // helpOn explains one command.
@@ -49,6 +49,35 @@ func helpOn(w io.Writer, c command, fs *flag.FlagSet) {
 	fmt.Fprintf(w, "%s\n\nUsage:\n  breakwater %s [flags]\n\nFlags:\n", sentence(c.about), c.line())
 	fs.SetOutput(w)
 	fs.PrintDefaults()
+	if list := examples[strings.TrimSpace(c.group+" "+c.verb)]; len(list) > 0 {
+		fmt.Fprintln(w, "\nExamples:")
+		for _, e := range list {
+			fmt.Fprintln(w, "  "+e)
+		}
+	}
+}
+
+// examples are shown below a command's flags.
+var examples = map[string][]string{
+	"connections add": {
+		`printf '%s\n' "$ANTHROPIC_API_KEY" | breakwater connections add anthropic --name Work --key-stdin`,
+		`breakwater connections add openai --key-env OPENAI_API_KEY`,
+		`breakwater connections add claude --credential passthrough --low-priority-mode`,
+		`breakwater connections add ollama`,
+	},
+	"connections edit": {
+		`breakwater connections edit Work --priority 1 --max-concurrent 4`,
+		`breakwater connections edit Claude --low-priority-mode --auto-limit-reset=false`,
+		`printf '%s\n' "$NEW_KEY" | breakwater connections edit Work --key-stdin`,
+	},
+	"settings set": {
+		`breakwater settings set theme=dark`,
+		`breakwater settings set requestQueue.maxWaitMs=60000 modelLockout.enabled=true`,
+	},
+	"leases end":       {`breakwater leases end Work`},
+	"cooldowns clear":  {`breakwater cooldowns clear --all`},
+	"cooldowns unlock": {`breakwater cooldowns unlock claude-opus-5-5 --connection Work`},
+	"keys add":         {`breakwater keys add ci --scope lease:exclusive --connection Work`},
 }
 
 func sentence(s string) string { return strings.ToUpper(s[:1]) + s[1:] + "." }

@@ -150,11 +150,11 @@ func setSettings(ctx context.Context, c *call) error {
 		if err != nil {
 			return err
 		}
-		if err := c.strictly(raw, &patch); err != nil {
+		if err := strictly(raw, &patch, "setting"); err != nil {
 			return err
 		}
 		if _, err := c.facade.EditAllSettings(ctx, patch); err != nil {
-			return err
+			return withGiven(err, raw)
 		}
 	}
 	if len(deep) > 0 {
@@ -163,19 +163,10 @@ func setSettings(ctx context.Context, c *call) error {
 			return err
 		}
 		if _, err := c.facade.EditResilience(ctx, raw); err != nil {
-			return err
+			return withGiven(err, raw)
 		}
 	}
 	return c.print(map[string]bool{"ok": true}, func(w io.Writer) { fmt.Fprintln(w, "Changed.") })
-}
-
-func (c *call) strictly(raw []byte, dst any) error {
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(dst); err != nil {
-		return fmt.Errorf("this cannot be set: %w", err)
-	}
-	return nil
 }
 
 // value reads JSON, and takes everything else for a text.

@@ -155,6 +155,19 @@ func refused(err error) error {
 	return bad
 }
 
+// refusedAs is refused for a section that is a field of a larger body.
+func refusedAs(section string, err error) error {
+	err = refused(err)
+	if bad, ok := errors.AsType[*InvalidError](err); ok {
+		for i := range bad.Fields {
+			if bad.Fields[i].Field == "body" {
+				bad.Fields[i].Field = section
+			}
+		}
+	}
+	return err
+}
+
 // Guide returns the guide's further settings.
 func (s *Service) Guide(context.Context) (Guide, error) { return s.guide(), nil }
 
@@ -179,19 +192,19 @@ func (s *Service) patchGuide(patch GuidePatch) (next policy, writes map[string]a
 	next, writes = *s.policy.Load(), map[string]any{}
 	if patch.ModelLockout != nil {
 		if next.lockout, err = settings.PatchLockout(next.lockout, patch.ModelLockout); err != nil {
-			return next, nil, refused(err)
+			return next, nil, refusedAs("modelLockout", err)
 		}
 		writes[keyLockout] = json.RawMessage(next.lockout)
 	}
 	if patch.ProviderErrorRules != nil {
 		if next.rules, err = settings.ParseErrorRules(patch.ProviderErrorRules); err != nil {
-			return next, nil, refused(err)
+			return next, nil, refusedAs("providerErrorRules", err)
 		}
 		writes[keyErrorRules] = next.rules
 	}
 	if patch.ProviderErrorDefaults != nil {
 		if next.defaults, err = settings.ParseErrorDefaults(patch.ProviderErrorDefaults); err != nil {
-			return next, nil, refused(err)
+			return next, nil, refusedAs("providerErrorDefaults", err)
 		}
 		writes[keyErrorDefaults] = next.defaults
 	}

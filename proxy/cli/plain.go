@@ -1,0 +1,162 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+	"slices"
+	"strings"
+	"unicode"
+
+	"breakwater/proxy/control"
+)
+
+// strictly reads JSON into dst and refuses fields that dst does not have: a
+// typing error must not pass for a change. Mistakes are told in plain words;
+// what is the word for one field.
+func strictly(raw []byte, dst any, what string) error {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.DisallowUnknownFields()
+	return plainly(dec.Decode(dst), raw, what)
+}
+
+// plainly puts what the JSON reader found into words for people.
+func plainly(err error, raw []byte, what string) error {
+	if err == nil {
+		return nil
+	}
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		path := strings.Split(wrong.Field, ".")
+		// The reader names embedded types too, which are nobody's fields.
+		path = slices.DeleteFunc(path, func(p string) bool { return p == "" || unicode.IsUpper(rune(p[0])) })
+		field := strings.Join(path, ".")
+		if field == "" {
+			field = "the whole"
+		}
+		given, ok := valueAt(raw, path)
+		if !ok {
+			given = wrong.Value // its kind
+		}
+		return fmt.Errorf("%s: expected %s, got %s", field, kindOf(wrong.Type), given)
+	}
+	if bad, ok := errors.AsType[*json.SyntaxError](err); ok {
+		line := 1 + bytes.Count(raw[:min(int(bad.Offset), len(raw))], []byte("\n"))
+		return fmt.Errorf("this is not JSON, from line %d on", line)
+	}
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return errors.New("the JSON ends too early")
+	}
+	if name, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
+		return fmt.Errorf("there is no %s %s", what, name)
+	}
+	return errors.New("this cannot be read: " + strings.TrimPrefix(err.Error(), "json: "))
+}
+
+// kindOf names a type for people.
+func kindOf(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.String:
+		return "a text"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Int, reflect.Int32, reflect.Int64, reflect.Uint, reflect.Uint32, reflect.Uint64:
+		return "a whole number"
+	case reflect.Float32, reflect.Float64:
+		return "a number"
+	case reflect.Slice, reflect.Array:
+		return "a list"
+	case reflect.Map, reflect.Struct:
+		return "an object"
+	case reflect.Pointer:
+		return kindOf(t.Elem())
+	default:
+		return "another value"
+	}
+}
+
+// withGiven adds to a refusal what was given for each of its fields.
+func withGiven(err error, raw []byte) error {
+	bad, ok := errors.AsType[*control.InvalidError](err)
+	if !ok {
+		return err
+	}
+	out := &control.InvalidError{}
+	for _, f := range bad.Fields {
+		if given, ok := valueAt(raw, strings.Split(f.Field, ".")); ok {
+			f.Message += ", got " + given
+		}
+		out.Fields = append(out.Fields, f)
+	}
+	return out
+}
+
+// valueAt shows what was given at a path, shortened.
+func valueAt(raw []byte, path []string) (string, bool) {
+	var v any
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	if dec.Decode(&v) != nil {
+		return "", false
+	}
+	for _, part := range path {
+		m, ok := v.(map[string]any)
+		if v, ok = m[part]; !ok {
+			return "", false
+		}
+	}
+	return shown(v), true
+}
+
+// shown is a value of JSON in words.
+func shown(v any) string {
+	name := map[bool]string{true: "null"}[v == nil]
+	switch v.(type) {
+	case string:
+		name = "the text "
+	case json.Number:
+		name = "the number "
+	case []any:
+		name = "the list "
+	case map[string]any:
+		name = "the object "
+	case bool:
+		name = "the value "
+	}
+	text, err := json.Marshal(v)
+	if err != nil || v == nil {
+		return name
+	}
+	const most = 60
+	if len(text) > most {
+		text = append(text[:most], "…"...)
+	}
+	return name + string(text)
+}
+
+// failure is an error as JSON.
+type failure struct {
+	Error failureBody `json:"error"`
+}
+
+type failureBody struct {
+	Message string               `json:"message"`
+	Details []control.FieldError `json:"details,omitempty"`
+}
+
+// sayError prints an error, as JSON where JSON is asked for.
+func sayError(w io.Writer, err error, hint string, asJSON bool) {
+	if !asJSON {
+		fmt.Fprintf(w, "breakwater: %v%s\n", err, hint)
+		return
+	}
+	out := failure{failureBody{Message: err.Error()}}
+	if invalid, ok := errors.AsType[*control.InvalidError](err); ok {
+		out.Error.Details = invalid.Fields
+	}
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(out) // the terminal may be gone
+}
