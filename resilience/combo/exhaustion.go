@@ -7,7 +7,6 @@ import "slices"
 type Exhaustion struct {
 	providers   map[string]bool
 	connections map[string]bool // "provider:connection"
-	transient   map[string]bool
 }
 
 // FailureClass is what a failed attempt says about the rest of the pass.
@@ -23,7 +22,9 @@ const (
 	// MarksConnection: 401, 403, 408, 5xx, a stream that did not begin. Without
 	// a known connection the provider is marked.
 	MarksConnection
-	// MarksTransient: a rate limit that is no quota.
+	// MarksTransient: a rate limit that is no quota. Other targets stay: a limit
+	// always cools its connection until a known time, which the loop looks at
+	// anyway, so the sheet's leave to use limited connections has nothing to do.
 	MarksTransient
 )
 
@@ -65,9 +66,7 @@ func (e *Exhaustion) Mark(f Failure) {
 			return
 		}
 		put(&e.connections, p+":"+c)
-	case MarksTransient:
-		put(&e.transient, p)
-	case MarksNothing:
+	case MarksTransient, MarksNothing:
 	}
 }
 
@@ -83,10 +82,6 @@ func (e *Exhaustion) Skip(t *Target) (reason string, skip bool) {
 	}
 	return "", false
 }
-
-// AllowLimited reports that a target may use a connection that is rate limited:
-// its provider answered a passing limit in this pass.
-func (e *Exhaustion) AllowLimited(t *Target) bool { return e.transient[t.Provider] }
 
 // MayLeave reports whether the loop may go on from a target of a priority combo.
 // A protected one is left only when every failure seen on it was quota.
