@@ -1,27 +1,16 @@
 package classify
 
 import (
-	"errors"
-	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"breakwater/resilience/outcome"
 )
 
-// The bounds of what an operator may declare (guide §7, settings sheet §5.4).
-const (
-	MaxRules           = 50
-	MaxRuleMatch       = 200
-	MaxRuleCooldown    = 30 * day
-	MinDefaultCooldown = time.Minute
-)
-
-// Rule is one operator rule of a provider. Status and Match are each optional,
-// at least one is set, both must hold; the first rule that fits wins.
+// Rule is one operator rule of a provider, checked when it was stored (see
+// settings.ErrorRule). Status and Match are each optional, at least one is set,
+// both must hold; the first rule that fits wins.
 type Rule struct {
 	Status   int    // 0: any
 	Match    string // plain substring, case ignored; "": any
@@ -36,55 +25,6 @@ type Default struct {
 	Cooldown time.Duration
 	Scope    outcome.Scope  // the zero value, ScopeRequest, counts as ScopeConnection
 	Reason   outcome.Reason // "": by the status
-}
-
-// ruleReasons are the reasons that a rule may give.
-var ruleReasons = []outcome.Reason{
-	outcome.ReasonAuth, outcome.ReasonQuota, outcome.ReasonRateLimit,
-	outcome.ReasonModelCapacity, outcome.ReasonServerError, outcome.ReasonUnknown,
-}
-
-// Validate reports why a rule cannot be stored.
-func (r Rule) Validate() error {
-	switch {
-	case r.Status == 0 && r.Match == "":
-		return errors.New("a rule needs a status, a text, or both")
-	case r.Status != 0 && (r.Status < 100 || r.Status > 599):
-		return fmt.Errorf("status %d is not between 100 and 599", r.Status)
-	case utf8.RuneCountInString(r.Match) > MaxRuleMatch:
-		return fmt.Errorf("the text is longer than %d characters", MaxRuleMatch)
-	case r.Cooldown < 0 || r.Cooldown > MaxRuleCooldown:
-		return fmt.Errorf("the cooldown is not between 0 and %d ms", MaxRuleCooldown.Milliseconds())
-	case r.Scope != outcome.ScopeModel && r.Scope != outcome.ScopeConnection && r.Scope != outcome.ScopeProvider:
-		return errors.New("the scope is not model, connection or provider")
-	case r.Reason != "" && !ruleReason(r.Reason):
-		return fmt.Errorf("%q is no reason a rule may give", string(r.Reason))
-	}
-	return nil
-}
-
-// Inactive reports why a stored rule never fires, or "": a 400 is judged by its
-// words alone, before any rule is asked (ruling 15).
-func (r Rule) Inactive() string {
-	if r.Status == 400 {
-		return "rules are not consulted for status 400"
-	}
-	return ""
-}
-
-// Validate reports why a default cannot be stored.
-func (d Default) Validate() error {
-	switch {
-	case d.Cooldown < MinDefaultCooldown || d.Cooldown > MaxRuleCooldown:
-		return fmt.Errorf("the cooldown is not between %d and %d ms", MinDefaultCooldown.Milliseconds(), MaxRuleCooldown.Milliseconds())
-	case d.Reason != "" && !ruleReason(d.Reason):
-		return fmt.Errorf("%q is no reason a default may give", string(d.Reason))
-	}
-	return nil
-}
-
-func ruleReason(r outcome.Reason) bool {
-	return slices.Contains(ruleReasons, r)
 }
 
 // SourceRule is the HintSource of a cooldown that a rule declares.
@@ -113,7 +53,7 @@ func operator(f *facts) (outcome.Outcome, bool) {
 		return pass()
 	}
 	for i, r := range f.opt.Rules {
-		if r.Status != 0 && r.Status != f.Status || !strings.Contains(f.text, strings.ToLower(r.Match)) || r.Validate() != nil {
+		if r.Status != 0 && r.Status != f.Status || !strings.Contains(f.text, strings.ToLower(r.Match)) {
 			continue
 		}
 		m := match{id: "operator-rule-" + strconv.Itoa(i+1), reason: r.Reason, scope: r.Scope, cooldown: r.Cooldown, operator: true}
@@ -129,7 +69,7 @@ func operator(f *facts) (outcome.Outcome, bool) {
 // shortens a stated reset.
 func (f *facts) blanket() (outcome.Outcome, bool) {
 	d := f.opt.Default
-	if d == nil || d.Validate() != nil || !blanketStatus(f.Status) || f.catalogue() != nil {
+	if d == nil || !blanketStatus(f.Status) || f.catalogue() != nil {
 		return pass()
 	}
 	m := match{id: "operator-default", reason: d.Reason, scope: d.Scope, cooldown: d.Cooldown, operator: true}

@@ -259,13 +259,17 @@ func TestErrorRules(t *testing.T) {
 		{"case 94 status 99", `{"a":[{"status":99,"scope":"model"}]}`, "providerErrorRules.a.0.status"},
 		{"case 94 status 600", `{"a":[{"status":600,"scope":"model"}]}`, "providerErrorRules.a.0.status"},
 		{"case 94 status 404.5", `{"a":[{"status":404.5,"scope":"model"}]}`, "providerErrorRules.a.0.status"},
+		{"case 94 status 0", `{"a":[{"status":0,"scope":"model"}]}`, "providerErrorRules.a.0.status"},
 		{"case 95 empty match", `{"a":[{"match":"","scope":"model"}]}`, "providerErrorRules.a.0.match"},
 		{"case 95 long match", `{"a":[{"match":"` + long + `","scope":"model"}]}`, "providerErrorRules.a.0.match"},
+		{"case 95 200 characters", `{"a":[{"match":"` + strings.Repeat("é", 200) + `","scope":"model"}]}`, ""},
+		{"case 95 no scope", `{"a":[{"status":429}]}`, "providerErrorRules.a.0.scope"},
 		{"case 95 scope", `{"a":[{"status":429,"scope":"global"}]}`, "providerErrorRules.a.0.scope"},
 		{"case 95 reason", `{"a":[{"status":429,"scope":"model","reason":"bad"}]}`, "providerErrorRules.a.0.reason"},
 		{"case 96 negative cooldown", `{"a":[{"status":429,"scope":"model","cooldownMs":-1}]}`, "providerErrorRules.a.0.cooldownMs"},
 		{"case 96 above 30 days", `{"a":[{"status":429,"scope":"model","cooldownMs":2592000001}]}`, "providerErrorRules.a.0.cooldownMs"},
 		{"case 96 exactly 30 days", `{"a":[{"status":429,"scope":"model","cooldownMs":2592000000}]}`, ""},
+		{"case 96 more than fits", `{"a":[{"status":429,"scope":"model","cooldownMs":9223372036854775807}]}`, "providerErrorRules.a.0.cooldownMs"},
 		{"case 97 fifty", rules(50), ""},
 		{"case 97 fifty-one", rules(51), "providerErrorRules"},
 		{"case 98 blank provider", `{"  ":[]}`, "providerErrorRules"},
@@ -274,6 +278,7 @@ func TestErrorRules(t *testing.T) {
 		{"case 100 a text alone", `{"a":[{"match":"insufficient_quota","scope":"connection"}]}`, ""},
 		{"unknown field", `{"a":[{"status":429,"scope":"model","x":1}]}`, "providerErrorRules.a.0.x"},
 		{"no list", `{"a":{}}`, "providerErrorRules.a"},
+		{"nothing", `{"a":[null]}`, "providerErrorRules.a.0"},
 		{"no object", `{"a":[7]}`, "providerErrorRules.a.0"},
 		{"no body", `7`, "body"},
 		{"cleared", `{}`, ""},
@@ -309,6 +314,8 @@ func TestErrorRules(t *testing.T) {
 		}
 		for body, field := range map[string]string{
 			`{"a":{"cooldownMs":59999}}`: "providerErrorDefaults.a.cooldownMs", `{"a":{}}`: "providerErrorDefaults.a.cooldownMs",
+			`{"a":{"cooldownMs":2592000001}}`: "providerErrorDefaults.a.cooldownMs", `{"a":{"cooldownMs":60000,"reason":"bored"}}`: "providerErrorDefaults.a.reason",
+			`{"  ":{"cooldownMs":60000}}`:            "providerErrorDefaults",
 			`{"a":{"cooldownMs":60000,"scope":"x"}}`: "providerErrorDefaults.a.scope", `{"a":7}`: "providerErrorDefaults.a",
 			`{"a":{"cooldownMs":60000,"x":1}}`: "providerErrorDefaults.a.x", `[]`: "body",
 		} {
@@ -317,6 +324,25 @@ func TestErrorRules(t *testing.T) {
 		}
 		if got := LoadErrorDefaults([]byte(`{"a":{"cooldownMs":1},"b":{"cooldownMs":60000,"reason":"unknown"}}`)); len(got) != 1 || got["b"].Reason != "unknown" {
 			t.Errorf("loaded %+v", got)
+		}
+	})
+	t.Run("what is stored is read back as it was", func(t *testing.T) {
+		rules := map[string][]ErrorRule{"acme": {
+			{Status: 429, Scope: "model"}, {Match: "quota", Scope: "provider", Reason: "auth_error", CooldownMs: maxRuleMs},
+		}}
+		defaults := map[string]ErrorDefault{"acme": {CooldownMs: minDefaultMs, Scope: "model", Reason: "unknown"}}
+		stored, err := json.Marshal(rules)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := LoadErrorRules(stored); !reflect.DeepEqual(got, rules) {
+			t.Errorf("%+v, stored as %s", got, stored)
+		}
+		if stored, err = json.Marshal(defaults); err != nil {
+			t.Fatal(err)
+		}
+		if got := LoadErrorDefaults(stored); !reflect.DeepEqual(got, defaults) {
+			t.Errorf("%+v, stored as %s", got, stored)
 		}
 	})
 	t.Run("affinity", func(t *testing.T) {
