@@ -26,6 +26,7 @@ type connections struct {
 	cols    columns
 	headRow *tableHead
 	list    *pickList
+	order   *reorder
 	detail  *connectionDetail
 	blank   fyne.CanvasObject
 	table   *fyne.Container
@@ -70,11 +71,12 @@ func (p *connections) build() fyne.CanvasObject {
 	p.headRow = newTableHead(&p.cols, p.sort)
 	p.list = newPickList(func() int { return len(p.rows) }, p.newLine, p.fill, p.at, func(i int) { p.choose(p.rows[i].ID) })
 	p.list.onKey = p.typed
+	p.order = newReorder(p.list, 44, p.inOrder, p.moveTo)
 	p.detail = newConnectionDetail(p.u, p)
 	p.blank = emptyNote(view.ShapeRing, view.T("No connections yet"),
 		view.T("A connection is one account or key at one provider. With two of them, a failing one gives way to the other."),
 		newPrimary(view.T("Add connection"), func() { p.u.addDialog("", nil) }).withIcon("add"))
-	table := newPanel(colorCard, true, radius, container.New(inset{4, 4, 4, 4}, bordered(p.headRow, nil, nil, nil, p.list)))
+	table := newPanel(colorCard, true, radius, container.New(inset{4, 4, 4, 4}, bordered(p.headRow, nil, nil, nil, container.New(marked{}, p.list, p.order.mark))))
 	p.table = container.New(docked{p.detail.room}, table, p.detail.box)
 	p.root = container.New(inset{0, gapEdge, gapEdge, gapEdge}, container.NewStack(p.table, p.blank))
 	return p.root
@@ -110,8 +112,12 @@ func (p *connections) fill(i widget.ListItemID, o fyne.CanvasObject) {
 	buttons := r.cells[8].(*fyne.Container).Objects
 	up, down, more := buttons[0].(*iconButton), buttons[1].(*iconButton), buttons[2].(*iconButton)
 	up.onTap, down.onTap = func() { p.move(v.ID, -1) }, func() { p.move(v.ID, 1) }
-	up.enable(p.by == view.ByOrder && !p.reverse && !v.First)
-	down.enable(p.by == view.ByOrder && !p.reverse && !v.Last)
+	p.order.arm(r, i)
+	if p.inOrder() {
+		r.tips[0] = view.T("Drag to reorder")
+	}
+	up.enable(p.inOrder() && !v.First)
+	down.enable(p.inOrder() && !v.Last)
 	more.onTap = func() {
 		at := fyne.CurrentApp().Driver().AbsolutePositionForObject(more)
 		p.menu(v.ID, at.AddXY(more.Size().Width, more.Size().Height))
@@ -202,6 +208,19 @@ func (p *connections) sort(key string) {
 	p.apply()
 }
 
+// inOrder reports whether the rows stand in routing order, so that moving one
+// means something.
+func (p *connections) inOrder() bool { return p.by == view.ByOrder && !p.reverse }
+
+// moveTo gives the row at a place another one.
+func (p *connections) moveTo(from, to int) {
+	if from < len(p.rows) {
+		p.choose(p.rows[from].ID)
+		p.move(p.rows[from].ID, to-from)
+	}
+}
+
+// move changes the order in which the connections are tried.
 func (p *connections) move(id string, step int) {
 	ids := view.Move(p.u.snap, id, step)
 	if ids == nil {
@@ -225,11 +244,14 @@ func (p *connections) menu(id string, at fyne.Position) {
 		enable = item(view.T("Enable"), func() { p.u.setActive(id, true) })
 	}
 	up, down := item(view.T("Try earlier"), func() { p.move(id, -1) }), item(view.T("Try later"), func() { p.move(id, 1) })
+	n := len(p.u.snap.Connections)
+	top, bottom := item(view.T("Try first"), func() { p.move(id, -n) }), item(view.T("Try last"), func() { p.move(id, n) })
 	up.Disabled, down.Disabled = view.Move(p.u.snap, id, -1) == nil, view.Move(p.u.snap, id, 1) == nil
+	top.Disabled, bottom.Disabled = up.Disabled, down.Disabled
 	menu := fyne.NewMenu("",
 		item(view.T("Edit…"), func() { p.u.editDialog(c) }),
 		item(view.T("Test"), func() { p.detail.test(id) }),
-		clear, enable, item(view.T("Show provider"), func() { p.u.goToProvider(c.Provider) }), fyne.NewMenuItemSeparator(), up, down, fyne.NewMenuItemSeparator(),
+		clear, enable, item(view.T("Show provider"), func() { p.u.goToProvider(c.Provider) }), fyne.NewMenuItemSeparator(), top, up, down, bottom, fyne.NewMenuItemSeparator(),
 		item(view.T("Delete…"), func() { p.u.askDelete(c) }))
 	pop := widget.NewPopUpMenu(menu, p.u.win.Canvas())
 	if at.X+pop.MinSize().Width > p.u.win.Canvas().Size().Width-gapEdge {

@@ -22,6 +22,8 @@ type row struct {
 	height float32
 	onTap  func()
 	onMenu func(at fyne.Position)
+	onDrag func(by float32) // down; nil where rows have no order of their own
+	onDrop func()
 	// chosen draws the selection ground where the row is not in a list.
 	chosen bool
 
@@ -159,6 +161,7 @@ type pickList struct {
 	at     func() int // the chosen row, -1 for none
 	choose func(i int)
 	onKey  func(*fyne.KeyEvent) bool // takes a key away from the list
+	onMove func(from, to int)        // nil where rows cannot be moved
 }
 
 func newPickList(length func() int, make func() fyne.CanvasObject, fill func(widget.ListItemID, fyne.CanvasObject), at func() int, choose func(int)) *pickList {

@@ -192,8 +192,8 @@ func dialects(list []string) string {
 	return strings.Join(out, ", ")
 }
 
-// Move returns the ids of the connections with one moved by step places, or
-// nil when it cannot go there.
+// Move returns the ids of the connections with one moved by step places, at
+// most to either end, or nil when it is there already.
 func Move(s control.Snapshot, id string, step int) []string {
 	ids := make([]string, len(s.Connections))
 	at := -1
@@ -203,12 +203,11 @@ func Move(s control.Snapshot, id string, step int) []string {
 			at = i
 		}
 	}
-	to := at + step
-	if at < 0 || to < 0 || to >= len(ids) {
+	to := min(max(at+step, 0), len(ids)-1)
+	if at < 0 || to == at {
 		return nil
 	}
-	ids[at], ids[to] = ids[to], ids[at]
-	return ids
+	return slices.Insert(slices.Delete(ids, at, at+1), to, id)
 }
 
 // Fact is one labelled value of a detail pane.
