@@ -44,16 +44,20 @@ func (p *connections) head() heading {
 }
 
 func (p *connections) action() fyne.CanvasObject {
-	return newPrimary(view.T("Add connection"), func() { p.u.addDialog("", nil) }).withIcon("add")
+	return container.New(line{gap: gap}, newButton(view.T("Import keys…"), p.u.importDialog),
+		newPrimary(view.T("Add connection"), func() { p.u.addDialog("", nil) }).withIcon("add"))
 }
 
-// open chooses a connection, or opens the add dialog.
+// open chooses a connection, or opens a dialog.
 func (p *connections) open(id string) {
-	if id == "add" {
+	switch id {
+	case "add":
 		p.u.addDialog("", nil)
-		return
+	case "import":
+		p.u.importDialog()
+	default:
+		p.choose(id)
 	}
-	p.choose(id)
 }
 
 func (p *connections) build() fyne.CanvasObject {
