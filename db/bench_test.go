@@ -20,12 +20,12 @@ func batchOf(n int, from int64) []control.Activity {
 // BenchmarkActivityRow is the cost of one row in a full batch; GORM's own way
 // is measured beside it.
 func BenchmarkActivityRow(b *testing.B) {
-	ways := map[string]func(*gorm.DB, []control.Activity) error{
-		"ours": func(g *gorm.DB, rows []control.Activity) error {
-			_, err := insertRows(context.Background(), g, rows)
+	ways := map[string]func(*Store, []control.Activity) error{
+		"ours": func(s *Store, rows []control.Activity) error {
+			_, err := s.writer.log.insert(context.Background(), rows)
 			return err
 		},
-		"gorm": func(g *gorm.DB, rows []control.Activity) error {
+		"gorm": func(s *Store, rows []control.Activity) error {
 			list := make([]activityRow, len(rows))
 			for i, a := range rows {
 				trace, err := traceJSON(a.Trace)
@@ -34,7 +34,7 @@ func BenchmarkActivityRow(b *testing.B) {
 				}
 				list[i] = activityRow{ID: a.ID, Timestamp: millis{a.At}, Result: a.Result, Tried: triedList(tried(&a)), Trace: trace}
 			}
-			return g.Transaction(func(tx *gorm.DB) error { return tx.CreateInBatches(list, batchRows).Error })
+			return s.write.Transaction(func(tx *gorm.DB) error { return tx.CreateInBatches(list, batchRows).Error })
 		},
 	}
 	for name, way := range ways {
@@ -42,7 +42,7 @@ func BenchmarkActivityRow(b *testing.B) {
 			s := open(b, b.TempDir())
 			b.ReportAllocs()
 			for id := int64(1); int(id) <= b.N; id += batchRows {
-				if err := way(s.write, batchOf(batchRows, id)); err != nil {
+				if err := way(s, batchOf(batchRows, id)); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -71,7 +71,7 @@ func BenchmarkOpenClose(b *testing.B) {
 	dir := b.TempDir()
 	s := open(b, dir)
 	for from := int64(1); from < 10_000; from += batchRows {
-		if _, err := insertRows(context.Background(), s.write, batchOf(batchRows, from)); err != nil {
+		if _, err := s.writer.log.insert(context.Background(), batchOf(batchRows, from)); err != nil {
 			b.Fatal(err)
 		}
 	}

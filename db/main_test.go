@@ -2,6 +2,7 @@ package db
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -66,6 +67,18 @@ func record(id string) control.ConnectionRecord {
 		Active: true, DisableCooling: true, LowPriorityMode: true, AutoLimitReset: true, RateLimitProtection: true,
 		CreatedAt: t0.Add(-time.Hour), UpdatedAt: t0, LastUsedAt: t0.Add(-time.Minute),
 		State: resilience.ConnectionState{ID: id, TestStatus: "active"},
+	}
+}
+
+// pragma sets something on both connections that write. The writer must be at
+// rest.
+func pragma(t testing.TB, s *Store, q string) {
+	t.Helper()
+	if err := s.writer.log.ready(); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(s.write.Exec("PRAGMA "+q).Error, s.writer.log.stmt.exec("PRAGMA "+q)); err != nil {
+		t.Fatal(err)
 	}
 }
 

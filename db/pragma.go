@@ -43,6 +43,17 @@ var (
 	}
 )
 
+// pragmas are those of the pool, for a connection that the driver does not open.
+func (p pool) pragmas() []string {
+	var list []string
+	for _, param := range p.params {
+		if pragma, ok := strings.CutPrefix(param, "_pragma="); ok {
+			list = append(list, pragma)
+		}
+	}
+	return list
+}
+
 // dsn returns the name under which the driver opens path.
 func dsn(path string, p pool) string {
 	slashed := filepath.ToSlash(path)

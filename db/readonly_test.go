@@ -12,9 +12,7 @@ import (
 func TestReadOnly(t *testing.T) {
 	s := open(t, t.TempDir())
 	save(t, s, "a")
-	if err := s.write.Exec("PRAGMA query_only = 1").Error; err != nil {
-		t.Fatal(err)
-	}
+	pragma(t, s, "query_only = 1")
 	s.AppendActivity(sampleActivity(1))
 	flush(t, s)
 	if err := s.SaveSetting(t.Context(), "k", []byte("1")); err == nil {
@@ -29,9 +27,7 @@ func TestReadOnly(t *testing.T) {
 	if n := s.Notices(); s.Lost() != 1 || len(n) != 1 || n[0].Code != "activity_lost" || s.Damaged() != nil {
 		t.Errorf("lost %d, notices %+v, damaged %v", s.Lost(), n, s.Damaged())
 	}
-	if err := s.write.Exec("PRAGMA query_only = 0").Error; err != nil {
-		t.Fatal(err)
-	}
+	pragma(t, s, "query_only = 0")
 	s.AppendActivity(sampleActivity(2))
 	if rows := activity(t, s, control.ActivityQuery{}); len(rows) != 1 || rows[0].ID != 2 {
 		t.Errorf("afterwards %+v", rows)

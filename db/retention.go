@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	trimEvery  = 256  // rows written between two looks at the limit
+	trimEvery  = 1024 // rows written between two looks at the limit
 	trimRows   = 1000 // rows deleted in one step
 	sizeRows   = 100  // the same when the file is too large
 	freePages  = 256  // free pages that are not worth giving back

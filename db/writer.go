@@ -40,6 +40,7 @@ type writer struct {
 	size  atomic.Int64 // of the file, in bytes
 
 	// Only the goroutine uses these.
+	log       rowWriter
 	sinceTrim int
 	failing   bool // the last write failed
 }
@@ -64,7 +65,7 @@ func newBatch() batch {
 
 func newWriter(s *Store) *writer {
 	w := &writer{
-		store: s, pending: newBatch(),
+		store: s, pending: newBatch(), log: rowWriter{store: s},
 		wake: make(chan struct{}, 1), hurry: make(chan struct{}, 1),
 		stop: make(chan struct{}), done: make(chan struct{}),
 	}
@@ -180,6 +181,7 @@ func poke(c chan struct{}) {
 
 func (w *writer) run() {
 	defer close(w.done)
+	defer w.log.close()
 	for {
 		select {
 		case <-w.wake:
@@ -240,7 +242,7 @@ func (w *writer) flush() (again bool) {
 	}
 	for rows := b.rows; len(rows) > 0; {
 		n := min(len(rows), batchRows)
-		skipped, rowErr := insertRows(context.Background(), w.store.write, rows[:n])
+		skipped, rowErr := w.log.insert(context.Background(), rows[:n])
 		if rowErr != nil {
 			skipped = n
 			err = w.store.seen(rowErr)

@@ -106,9 +106,7 @@ func TestFullDisk(t *testing.T) {
 	s := open(t, t.TempDir())
 	save(t, s, "a")
 	full := count(t, s, "PRAGMA page_count")
-	if err := s.write.Exec(fmt.Sprintf("PRAGMA max_page_count = %d", full)).Error; err != nil {
-		t.Fatal(err)
-	}
+	pragma(t, s, fmt.Sprintf("max_page_count = %d", full))
 	for id := int64(1); id <= 400; id++ {
 		s.AppendActivity(sampleActivity(id))
 	}
@@ -132,9 +130,7 @@ func TestFullDisk(t *testing.T) {
 		t.Fatalf("status %s: the disk was not full", got)
 	}
 	lost := s.Lost()
-	if err := s.write.Exec("PRAGMA max_page_count = 1000000").Error; err != nil {
-		t.Fatal(err)
-	}
+	pragma(t, s, "max_page_count = 1000000")
 	s.AppendActivity(sampleActivity(401))
 	if got := connections(t, s)[0].State.TestStatus; got != "unavailable" {
 		t.Errorf("status %s: the state was forgotten", got)

@@ -88,7 +88,7 @@ var rules = []rule{
 	{
 		"db/...",
 		[]string{
-			"db/...", "resilience/...", "proxy/control", "gorm.io/gorm/...", "github.com/glebarez/...",
+			"db/...", "resilience/...", "proxy/control", "gorm.io/gorm/...", "github.com/glebarez/...", "modernc.org/...",
 			"github.com/zalando/go-keyring", "golang.org/x/sys/...",
 		},
 		[]string{"net/http/..."},
