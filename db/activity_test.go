@@ -1,7 +1,6 @@
 package db
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -157,22 +156,50 @@ func TestActivityColumnsKeepTheirOrder(t *testing.T) {
 	}
 }
 
-// The quick way of writing a trace writes what the usual one would.
-func TestPlainTraces(t *testing.T) {
-	at := t0
-	for _, s := range []control.Step{
-		{Kind: control.StepAnswered, OffsetMs: 3, ConnectionID: "c1", ConnectionName: "Work", Provider: "claude", Model: "m", Status: 200, DurationMs: 12},
-		{Kind: control.StepLeft},
-		{Kind: control.StepAnswered, ConnectionName: "caf\u00e9 <b>"},
-		{Kind: control.StepCut, Model: `a"b\\c`},
-		{Kind: control.StepSkipped, Reason: "cooling", Until: &at},
+// A trace comes back as it was, in the short form as in the long one.
+func TestTraces(t *testing.T) {
+	row := control.Activity{ConnectionID: "c1", ConnectionName: "Work", Provider: "claude", Model: "m"}
+	only := control.Step{
+		Kind: control.StepAnswered, OffsetMs: 3, ConnectionID: "c1", ConnectionName: "Work", Provider: "claude", Model: "m", Status: 200, DurationMs: 12,
+	}
+	with := func(change func(*control.Step)) []control.Step {
+		s := only
+		change(&s)
+		return []control.Step{s}
+	}
+	for _, c := range []struct {
+		name   string
+		trace  []control.Step
+		stored string // empty: the JSON of the steps
+	}{
+		{"none", []control.Step{}, "[]"},
+		{"one that answered", []control.Step{only}, "[3,200,12]"},
+		{"another model's name", with(func(s *control.Step) { s.Model = "n" }), ""},
+		{"another connection", with(func(s *control.Step) { s.ConnectionID = "c2" }), ""},
+		{"a failure", with(func(s *control.Step) { s.Kind = control.StepFailed }), ""},
+		{"a reason", with(func(s *control.Step) { s.Reason = "x" }), ""},
+		{"an end", with(func(s *control.Step) { at := t0; s.Until = &at }), ""},
+		{"no connection at all", []control.Step{{Kind: control.StepLeft}}, ""},
+		{"two", []control.Step{only, only}, ""},
 	} {
-		want, err := json.Marshal([]control.Step{s})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got, err := traceJSON([]control.Step{s}); err != nil || got != string(want) {
-			t.Errorf("got %s, %v, want %s", got, err, want)
+		t.Run(c.name, func(t *testing.T) {
+			a := row
+			a.Trace = c.trace
+			stored, err := traceJSON(&a)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c.stored != "" && stored != c.stored || c.stored == "" && !strings.HasPrefix(stored, "[{") {
+				t.Errorf("stored %s", stored)
+			}
+			if diff := cmp.Diff(c.trace, readTrace(&a, stored)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+	for _, broken := range []string{"", "{", "[1]", "[1,2,3,4]", "[1.5,2,3]", "null", "[{"} {
+		if steps := readTrace(&row, broken); steps == nil || len(steps) > 0 {
+			t.Errorf("%q was read as %v", broken, steps)
 		}
 	}
 }

@@ -28,11 +28,11 @@ func BenchmarkActivityRow(b *testing.B) {
 		"gorm": func(s *Store, rows []control.Activity) error {
 			list := make([]activityRow, len(rows))
 			for i, a := range rows {
-				trace, err := traceJSON(a.Trace)
+				trace, err := traceJSON(&a)
 				if err != nil {
 					return err
 				}
-				list[i] = activityRow{ID: a.ID, Timestamp: millis{a.At}, Result: a.Result, Tried: triedList(tried(&a)), Trace: trace}
+				list[i] = activityRow{ID: a.ID, Timestamp: millis{a.At}, Result: a.Result, Tried: triedList(&a), Trace: trace}
 			}
 			return s.write.Transaction(func(tx *gorm.DB) error { return tx.CreateInBatches(list, batchRows).Error })
 		},

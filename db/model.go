@@ -67,7 +67,8 @@ type keyValueRow struct {
 func (keyValueRow) TableName() string { return "key_value" }
 
 // activityRow is a row of proxy_logs. Tried holds the ids of the connections
-// that were tried, each between spaces; Trace is JSON.
+// that were tried, each between spaces, and is empty where that is ConnectionID
+// alone; Trace is JSON (see traceJSON).
 type activityRow struct {
 	ID             int64  `gorm:"type:integer;primaryKey"`
 	Timestamp      millis `gorm:"type:integer;index:idx_pl_timestamp"`

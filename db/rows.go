@@ -88,7 +88,7 @@ func (w *rowWriter) rollback() error {
 
 // fill sets the values of a row.
 func (w *rowWriter) fill(a *control.Activity) error {
-	trace, err := traceJSON(a.Trace)
+	trace, err := traceJSON(a)
 	if err != nil {
 		return fmt.Errorf("trace of activity %d: %w", a.ID, err)
 	}
@@ -97,7 +97,7 @@ func (w *rowWriter) fill(a *control.Activity) error {
 		text(a.Method), text(a.Path), text(a.Dialect), text(a.Client), text(a.Model), yes(a.Stream), number(int64(a.Status)),
 		text(a.Result), text(a.Provider), text(a.ConnectionID), text(a.ConnectionName), yes(a.FailedOver),
 		number(a.DurationMs), number(a.FirstOutputMs), number(a.RequestBytes), number(a.ResponseBytes),
-		text(a.EgressIP), text(triedList(tried(a))), text(trace),
+		text(a.EgressIP), text(triedList(a)), text(trace),
 		known(a.InputTokens), known(a.OutputTokens), known(a.CacheReadTokens), known(a.CacheWriteTokens), known(a.ReasoningTokens),
 		text(a.StopReason), text(a.Combo),
 	)
@@ -111,53 +111,42 @@ func (w *rowWriter) close() {
 	}
 }
 
-// traceJSON writes the steps. The plain case, one connection that answered, is
-// written by hand: it is nearly every row.
-func traceJSON(steps []control.Step) (string, error) {
-	if len(steps) == 0 {
+// traceJSON writes the steps. Nearly every row has but one, of the connection
+// that answered: three numbers stand for it, the row has the rest.
+func traceJSON(a *control.Activity) (string, error) {
+	if len(a.Trace) == 0 {
 		return "[]", nil
 	}
-	if s := &steps[0]; len(steps) == 1 && s.Until == nil && s.Reason == "" &&
-		isPlain(s.ConnectionID) && isPlain(s.ConnectionName) && isPlain(s.Provider) && isPlain(s.Model) {
-		return plainStep(s), nil
+	if s := a.Trace[0]; len(a.Trace) == 1 && s == onlyStep(a, s.OffsetMs, s.Status, s.DurationMs) {
+		b := strconv.AppendInt(append(make([]byte, 0, 32), '['), s.OffsetMs, 10)
+		b = strconv.AppendInt(append(b, ','), int64(s.Status), 10)
+		b = strconv.AppendInt(append(b, ','), s.DurationMs, 10)
+		return string(append(b, ']')), nil
 	}
-	raw, err := json.Marshal(steps)
+	raw, err := json.Marshal(a.Trace)
 	return string(raw), err
 }
 
-func plainStep(s *control.Step) string {
-	b := make([]byte, 0, 256)
-	b = append(b, `[{"kind":"`...)
-	b = append(b, s.Kind...)
-	b = append(b, `","offsetMs":`...)
-	b = strconv.AppendInt(b, s.OffsetMs, 10)
-	for _, f := range [...][2]string{
-		{`,"connectionId":"`, s.ConnectionID},
-		{`,"connectionName":"`, s.ConnectionName},
-		{`,"provider":"`, s.Provider},
-		{`,"model":"`, s.Model},
-	} {
-		if f[1] != "" {
-			b = append(append(append(b, f[0]...), f[1]...), '"')
-		}
+// onlyStep is the step of a request whose first connection answered.
+func onlyStep(a *control.Activity, offset int64, status int, duration int64) control.Step {
+	return control.Step{
+		Kind: control.StepAnswered, OffsetMs: offset, Status: status, DurationMs: duration,
+		ConnectionID: a.ConnectionID, ConnectionName: a.ConnectionName, Provider: a.Provider, Model: a.Model,
 	}
-	if s.Status != 0 {
-		b = strconv.AppendInt(append(b, `,"status":`...), int64(s.Status), 10)
-	}
-	if s.DurationMs != 0 {
-		b = strconv.AppendInt(append(b, `,"durationMs":`...), s.DurationMs, 10)
-	}
-	return string(append(b, `}]`...))
 }
 
-// isPlain tells that a text stands in JSON as it is.
-func isPlain(s string) bool {
-	for i := range len(s) {
-		if c := s[i]; c < ' ' || c >= 0x7f || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' {
-			return false
-		}
+// readTrace is the inverse of traceJSON. What cannot be read costs the story,
+// not the row.
+func readTrace(a *control.Activity, trace string) []control.Step {
+	var numbers []int64
+	if json.Unmarshal([]byte(trace), &numbers) == nil && len(numbers) == 3 {
+		return []control.Step{onlyStep(a, numbers[0], int(numbers[1]), numbers[2])}
 	}
-	return true
+	var steps []control.Step
+	if json.Unmarshal([]byte(trace), &steps) != nil || steps == nil {
+		return []control.Step{}
+	}
+	return steps
 }
 
 // tried returns the connections that were really tried, each once.
@@ -183,9 +172,11 @@ func tried(a *control.Activity) []string {
 }
 
 // triedList puts each id between spaces, so that a search for one never finds
-// the middle of another.
-func triedList(ids []string) string {
-	if len(ids) == 0 {
+// the middle of another. The connection that answered stands in the row itself,
+// so that a list of it alone is left empty.
+func triedList(a *control.Activity) string {
+	ids := tried(a)
+	if len(ids) == 0 || len(ids) == 1 && ids[0] == a.ConnectionID {
 		return ""
 	}
 	return " " + strings.Join(ids, " ") + " "

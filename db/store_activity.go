@@ -3,7 +3,6 @@ package db
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"fmt"
 
 	"breakwater/proxy/control"
@@ -24,7 +23,7 @@ func (s *Store) Activity(ctx context.Context, q control.ActivityQuery) ([]contro
 		g = g.Where("id < ?", q.Before)
 	}
 	if q.ConnectionID != "" {
-		g = g.Where("instr(tried, ?) > 0", triedList([]string{q.ConnectionID}))
+		g = g.Where("(connection_id = ? OR instr(tried, ?) > 0)", q.ConnectionID, " "+q.ConnectionID+" ")
 	}
 	if q.FailedOnly {
 		g = g.Where("(failed_over = 1 OR result IN ('failed', 'refused', 'truncated'))")
@@ -72,9 +71,6 @@ func (row activityRow) activity() control.Activity {
 			ReasoningTokens: row.ReasoningTokens.Int64, StopReason: row.StopReason.String,
 		},
 	}
-	// A trace that cannot be read costs the story, not the row.
-	if json.Unmarshal([]byte(row.Trace), &a.Trace) != nil || a.Trace == nil {
-		a.Trace = []control.Step{}
-	}
+	a.Trace = readTrace(&a, row.Trace)
 	return a
 }

@@ -15,7 +15,7 @@ import (
 const (
 	lingerFor  = 250 * time.Millisecond // how long rows wait for company
 	retryAfter = 5 * time.Second        // pause before states that failed are tried again
-	batchRows  = 256                    // rows of one transaction
+	batchRows  = 512                    // rows of one transaction
 	queueRows  = 4096                   // rows that wait at most; more are lost
 	queueKeys  = 4096                   // distinct connections and breakers that wait at most
 )
@@ -41,6 +41,7 @@ type writer struct {
 
 	// Only the goroutine uses these.
 	log       rowWriter
+	spare     []control.Activity // room for the rows of the next batch
 	sinceTrim int
 	failing   bool // the last write failed
 }
@@ -219,6 +220,7 @@ func (w *writer) take() batch {
 	defer w.mu.Unlock()
 	b := w.pending
 	w.pending = newBatch()
+	w.pending.rows, w.spare = w.spare, nil
 	return b
 }
 
@@ -252,6 +254,10 @@ func (w *writer) flush() (again bool) {
 		rows = rows[n:]
 	}
 	w.report(err, len(b.rows) > 0 || b.holdsState())
+	if cap(b.rows) <= 2*batchRows { // what a storm needed is given back
+		clear(b.rows)
+		w.spare = b.rows[:0]
+	}
 	return again
 }
 

@@ -85,10 +85,11 @@ func (x *exchange) run() {
 	x.runDirect()
 }
 
-// try sends the request to one target, and again to the same one where
+// try sends the request to one target, within that time until its answer begins
+// if it is positive, and again to the same one where
 // recovery is switched on and the answer broke off before the client saw any
 // of it. The attempt's permit goes back on every path.
-func (x *exchange) try(ctx context.Context, a *resilience.Attempt, l *leg) verdict {
+func (x *exchange) try(ctx context.Context, a *resilience.Attempt, l *leg, within time.Duration) verdict {
 	defer a.Release()
 	r := l.route
 	r.Use.InFlight.Add(1)
@@ -100,6 +101,7 @@ func (x *exchange) try(ctx context.Context, a *resilience.Attempt, l *leg) verdi
 		x: x, ctx: ctx, leg: l, permit: a, route: r, model: l.model, began: time.Now(),
 		recovery: x.s.svc.InForce().StreamRecovery,
 	}
+	t.until = limitOf(t.began, within)
 	for {
 		v := t.once() //nolint:contextcheck // the exchange holds the request and its context
 		switch {
@@ -124,7 +126,7 @@ func (t *attempt) once() verdict {
 	ctx, cancel := context.WithCancelCause(t.ctx)
 	defer cancel(nil)
 	t.ahead = t.x.s.up.Ahead()
-	t.watch = newWatch(t.x.startLimit(t.route), cancel)
+	t.watch = newWatch(t.x.startLimit(t.route), t.until, cancel)
 	defer t.watch.stop()
 	res, err := t.send(ctx, t.bodyFor())
 	if err != nil {
@@ -147,6 +149,15 @@ func (t *attempt) once() verdict {
 	}
 	t.watch.accepted(watchdog.Budgets{Idle: t.x.s.limits.Body})
 	return t.document(ctx, res)
+}
+
+// within returns a context for what is done between two calls: the limit holds
+// there, too.
+func (t *attempt) within() (context.Context, context.CancelFunc) {
+	if t.until.at.IsZero() {
+		return t.ctx, func() {}
+	}
+	return context.WithDeadlineCause(t.ctx, t.until.at, t.until.cause())
 }
 
 // bodyFor is the request as this target gets it.
@@ -182,7 +193,11 @@ func (t *attempt) send(ctx context.Context, body []byte) (*http.Response, error)
 
 // via is how many Breakwaters of this machine the request has passed.
 func (x *exchange) via() int {
-	n, err := strconv.Atoi(x.r.Header.Get(upstream.ViaHeader))
+	told := x.r.Header.Get(upstream.ViaHeader)
+	if told == "" {
+		return 0
+	}
+	n, err := strconv.Atoi(told)
 	if err != nil {
 		return 0
 	}
@@ -235,7 +250,8 @@ func (x *exchange) finish(status int, result string) {
 // attempt is one try of an exchange at one target.
 type attempt struct {
 	x      *exchange
-	ctx    context.Context // bounds the time until the answer begins
+	ctx    context.Context
+	until  limit // on the time until the answer begins, over all calls
 	leg    *leg
 	permit *resilience.Attempt
 	route  *control.Route

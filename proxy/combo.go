@@ -211,7 +211,7 @@ func (w *comboWalk) target(t *combo.Target) verdict {
 	}
 	defer gate.Release()
 	for _, l := range legs {
-		l.begun = []func(){lift}
+		l.begun = lift
 	}
 	return w.try(ctx, t, legs, plan)
 }

@@ -54,7 +54,7 @@ func (s *relay) continued(ctx context.Context, err error) (verdict, bool) {
 func (t *attempt) fetch(body []byte) (next *dialect.Thread, usage dialect.Usage, whole bool) {
 	ctx, cancel := context.WithCancelCause(t.x.r.Context())
 	defer cancel(nil)
-	w := newWatch(t.x.s.limits.Headers, cancel)
+	w := newWatch(t.x.s.limits.Headers, limit{}, cancel)
 	defer w.stop()
 	res, err := t.send(ctx, body)
 	if err != nil {

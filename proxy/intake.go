@@ -27,8 +27,8 @@ type route struct {
 
 // intake reads a request whole: an answer that begins before the body has
 // been taken would be lost, and a second target needs the body again.
-func (s *Server) intake(w http.ResponseWriter, r *http.Request) (dialect.Body, *dialect.Refusal) {
-	p := newPace(w, r.Body, s.limits.Upload)
+func (s *Server) intake(w http.ResponseWriter, r *http.Request, ctl *http.ResponseController) (dialect.Body, *dialect.Refusal) {
+	p := newPace(ctl, r.Body, s.limits.Upload)
 	raw, err := readAll(http.MaxBytesReader(w, p, s.maxBody), r.ContentLength, s.maxBody)
 	p.stop(err == nil)
 	if err != nil {

@@ -93,7 +93,9 @@ func keep(res *http.Response) []byte {
 // askReset drives the limit reset and tells how it went.
 func (t *attempt) askReset(status int) claude.Decision {
 	began := time.Now()
-	d := t.claude.AskReset(t.ctx)
+	ctx, stop := t.within()
+	defer stop()
+	d := t.claude.AskReset(ctx)
 	if outcome, next := t.claude.ResetOutcome(); outcome != "" {
 		t.told("limit_reset:"+outcome, status, time.Since(began), next)
 	}

@@ -25,8 +25,10 @@ func (t *attempt) heard(res *http.Response) {
 // begins lifts the limits on the time until the answer begins: the client is
 // about to see it.
 func (t *attempt) begins() {
-	for _, lift := range t.leg.begun {
-		lift()
+	t.until = limit{}
+	t.watch.lift()
+	if t.leg.begun != nil {
+		t.leg.begun()
 	}
 }
 

@@ -20,9 +20,13 @@ func (t *attempt) prepare() (v verdict, over bool) {
 	svc := t.x.s.svc
 	if t.route.Credential() != catalog.OAuthCredential {
 		t.key = t.route.Key()
-	} else if key, err := svc.Bearer(t.ctx, t.route); err != nil {
-		return t.noLogin(err), true
 	} else {
+		ctx, stop := t.within()
+		defer stop()
+		key, err := svc.Bearer(ctx, t.route)
+		if err != nil {
+			return t.noLogin(ctx, err), true
+		}
 		t.key = key
 	}
 	t.openClaude()
@@ -30,10 +34,10 @@ func (t *attempt) prepare() (v verdict, over bool) {
 }
 
 // noLogin ends an attempt for which there is no access token.
-func (t *attempt) noLogin(err error) verdict {
+func (t *attempt) noLogin(ctx context.Context, err error) verdict {
 	switch {
-	case t.ctx.Err() != nil:
-		return t.broke(t.ctx, context.Cause(t.ctx))
+	case ctx.Err() != nil:
+		return t.broke(ctx, context.Cause(ctx))
 	case control.LoginExpired(err):
 		return t.fail(t.expired(), nil, nil)
 	}
@@ -74,7 +78,9 @@ func (t *attempt) renew(res *http.Response) (v verdict, taken bool) {
 	t.renewed = true
 	t.watch.stop()
 	began := time.Now()
-	key, err := t.x.s.svc.Renew(t.ctx, t.route, t.key)
+	ctx, stop := t.within()
+	defer stop()
+	key, err := t.x.s.svc.Renew(ctx, t.route, t.key)
 	switch {
 	case err == nil:
 		t.key = key

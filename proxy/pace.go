@@ -35,8 +35,8 @@ type pace struct {
 	done  bool
 }
 
-func newPace(w http.ResponseWriter, body io.ReadCloser, span time.Duration) *pace {
-	p := &pace{ReadCloser: body, ctl: http.NewResponseController(w), span: span}
+func newPace(ctl *http.ResponseController, body io.ReadCloser, span time.Duration) *pace {
+	p := &pace{ReadCloser: body, ctl: ctl, span: span}
 	if span > 0 {
 		p.mu.Lock()
 		defer p.mu.Unlock()

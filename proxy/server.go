@@ -224,7 +224,7 @@ func (x *exchange) admit(w http.ResponseWriter) *refusal {
 	if x.grant, err = s.grant(x.r); err != nil {
 		return &refusal{Refusal: keyRefusal(err)}
 	}
-	body, ref := s.intake(w, x.r)
+	body, ref := s.intake(w, x.r, x.out.ctl)
 	x.body = body
 	x.act.Model, x.act.Stream, x.act.RequestBytes = body.Model, body.Stream, int64(len(body.Raw))
 	if ref != nil {

@@ -25,8 +25,8 @@ type leg struct {
 	// tried tells that an attempt was made, barred that it was kept from one at
 	// the last moment, after a wait.
 	tried, barred bool
-	// begun lifts the limits on the time until the answer begins.
-	begun []func()
+	// begun lifts the combo's limit on the time until the answer begins.
+	begun func()
 }
 
 func (l *leg) candidate() resilience.Candidate {
@@ -49,11 +49,9 @@ func (x *exchange) visit(ctx context.Context, l *leg) (v verdict, barred *resili
 		return tryNext, barred
 	}
 	a.Route(breaker.Route{Combo: l.target != nil, NextSameProvider: l.sameNext})
-	ctx, lift, stop := slot.Bound(ctx, x.startLimit(l.route))
-	defer stop()
-	l.begun, l.tried = append(l.begun, lift), true
+	l.tried = true
 	x.combo.count(l)
-	return x.try(ctx, a, l), nil
+	return x.try(ctx, a, l, slot.Limit(x.startLimit(l.route))), nil
 }
 
 // turn waits until the composite gate and then the connection's queue let the

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"breakwater/proxy/dialect"
+	"breakwater/resilience/admission"
 	"breakwater/resilience/settings"
 	"breakwater/resilience/watchdog"
 )
@@ -97,20 +98,48 @@ func (o overdue) Error() string { return o.cause.Code() }
 // only noted; one timer looks at it when the first budget may be used up.
 type watch struct {
 	mu     sync.Mutex
-	dog    *watchdog.Watch
+	dog    watchdog.Watch
 	timer  *time.Timer
 	cancel context.CancelCauseFunc
 	done   bool
 	rate   bool // of output is watched
+	limit  limit
 }
 
+// limit is how long an answer may take to begin, whatever comes meanwhile. The
+// zero value is none.
+type limit struct {
+	at     time.Time
+	within time.Duration
+}
+
+// limitOf is a limit that begins now.
+func limitOf(now time.Time, within time.Duration) limit {
+	if within <= 0 {
+		return limit{}
+	}
+	return limit{now.Add(within), within}
+}
+
+func (l limit) passed(now time.Time) bool { return !l.at.IsZero() && !now.Before(l.at) }
+
+func (l limit) cause() error { return admission.Expired(l.within) }
+
 // newWatch begins to wait for the headers of an answer.
-func newWatch(answer time.Duration, cancel context.CancelCauseFunc) *watch {
-	w := &watch{dog: watchdog.New(watchdog.Budgets{Answer: answer}, time.Now()), cancel: cancel}
+func newWatch(answer time.Duration, until limit, cancel context.CancelCauseFunc) *watch {
+	now := time.Now()
+	w := &watch{dog: watchdog.New(watchdog.Budgets{Answer: answer}, now), cancel: cancel, limit: until}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.plan(time.Now())
+	w.plan(now)
 	return w
+}
+
+// lift takes the limit away: the answer begins.
+func (w *watch) lift() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.limit = limit{}
 }
 
 // accepted marks the headers; from now on these budgets hold.
@@ -181,7 +210,13 @@ func (w *watch) plan(now time.Time) {
 		return
 	}
 	cause, next := w.dog.Due(now)
+	if end := w.limit.at; !end.IsZero() && (next.IsZero() || end.Before(next)) {
+		next = end
+	}
 	switch {
+	case w.limit.passed(now):
+		w.done = true
+		w.cancel(w.limit.cause())
 	case cause != watchdog.None:
 		w.done = true
 		w.cancel(overdue{cause})

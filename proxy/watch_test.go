@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"breakwater/proxy/dialect"
+	"breakwater/resilience/admission"
 	"breakwater/resilience/watchdog"
 )
 
@@ -41,7 +42,7 @@ func givenUp(d dialect.Name, b watchdog.Budgets, stream []sent, end float64) (ti
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
 	began := time.Now()
-	w := newWatch(time.Hour, cancel)
+	w := newWatch(time.Hour, limit{}, cancel)
 	defer w.stop()
 	w.accepted(b)
 	s := &relay{t: &attempt{x: &exchange{rt: route{dialect: d}}, watch: w}, failAt: -1}
@@ -99,6 +100,60 @@ func TestStreamsAreGivenUpInTime(t *testing.T) {
 			})
 		})
 	}
+}
+
+// The queue's limit holds until the answer begins, whatever the upstream sends
+// before that, and over all calls of an attempt (case 160).
+func TestLimitUntilTheAnswerBegins(t *testing.T) {
+	begin := func(t *testing.T, within time.Duration) (context.Context, *watch) {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		return ctx, newWatch(time.Hour, limitOf(time.Now(), within), cancel)
+	}
+	run := func(name string, f func(t *testing.T)) {
+		t.Run(name, func(t *testing.T) { synctest.Test(t, f) })
+	}
+	run("it ends the wait for headers", func(t *testing.T) {
+		ctx, w := begin(t, time.Minute)
+		defer w.stop()
+		began := time.Now()
+		<-ctx.Done()
+		local, ok := admission.Local(context.Cause(ctx))
+		if !ok || local.Code != admission.ExecutionTimeout || time.Since(began) != time.Minute {
+			t.Errorf("after %v: %v", time.Since(began), context.Cause(ctx))
+		}
+	})
+	run("headers and a preamble do not move it", func(t *testing.T) {
+		ctx, w := begin(t, time.Minute)
+		defer w.stop()
+		began := time.Now()
+		time.AfterFunc(30*time.Second, func() {
+			w.accepted(watchdog.Budgets{Ready: time.Hour})
+			w.saw(sight{ready: true})
+		})
+		<-ctx.Done()
+		if time.Since(began) != time.Minute {
+			t.Errorf("after %v: %v", time.Since(began), context.Cause(ctx))
+		}
+	})
+	run("an answer that has begun is not cut", func(t *testing.T) {
+		ctx, w := begin(t, time.Minute)
+		defer w.stop()
+		w.accepted(watchdog.Budgets{})
+		w.lift()
+		select {
+		case <-ctx.Done():
+			t.Error(context.Cause(ctx))
+		case <-time.After(time.Hour):
+		}
+	})
+	run("a call after it has none", func(t *testing.T) {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		w := newWatch(time.Hour, limitOf(time.Now().Add(-time.Hour), time.Minute), cancel)
+		defer w.stop()
+		if _, ok := admission.Local(context.Cause(ctx)); !ok {
+			t.Error(context.Cause(ctx))
+		}
+	})
 }
 
 // The rate of output is judged on text alone (case 190).

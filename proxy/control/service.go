@@ -301,7 +301,8 @@ func (s *Service) Finished(a Activity) {
 	a.ID = s.activity.Add(1)
 	s.cfg.Store.AppendActivity(a)
 	if !s.hub.empty() {
-		s.hub.publish(Event{Type: EventActivity, Activity: &a})
+		told := a // only what somebody hears of outlives the call
+		s.hub.publish(Event{Type: EventActivity, Activity: &told})
 	}
 	s.MarkUse()
 }

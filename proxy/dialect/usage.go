@@ -66,18 +66,33 @@ func (u *Usage) response(e sse.Event) {
 
 // Document takes what a JSON answer tells.
 func (u *Usage) Document(n Name, doc []byte) {
-	usage := gjson.GetBytes(doc, "usage")
+	var incomplete gjson.Result
+	// A document that is torn tells what it can.
+	_ = eachField(doc, func(key []byte, at, end, _ int) error {
+		switch value := doc[at:end]; {
+		case string(key) == "usage":
+			u.figures(n, gjson.ParseBytes(value))
+		case n == Anthropic && string(key) == "stop_reason", n == Responses && string(key) == "status":
+			u.stop(gjson.ParseBytes(value))
+		case n == Chat && string(key) == "choices":
+			u.stop(gjson.GetBytes(value, "0.finish_reason"))
+		case n == Responses && string(key) == "incomplete_details":
+			incomplete = gjson.GetBytes(value, "reason")
+		}
+		return nil
+	})
+	u.stop(incomplete) // it says more than the status
+}
+
+// figures takes an object of figures.
+func (u *Usage) figures(n Name, usage gjson.Result) {
 	switch n {
 	case Anthropic:
 		u.anthropic(usage)
-		u.stop(gjson.GetBytes(doc, "stop_reason"))
 	case Chat:
 		u.chat(usage)
-		u.stop(gjson.GetBytes(doc, "choices.0.finish_reason"))
 	case Responses:
 		u.responses(usage)
-		u.stop(gjson.GetBytes(doc, "status"))
-		u.stop(gjson.GetBytes(doc, "incomplete_details.reason"))
 	}
 }
 
@@ -93,15 +108,7 @@ func (u *Usage) Head(n Name, head []byte) {
 // Tail takes what the end of a JSON answer tells whose beginning is gone.
 func (u *Usage) Tail(n Name, tail []byte) {
 	if at := lastObject(tail, usageKey); at >= 0 {
-		usage := gjson.ParseBytes(tail[at:])
-		switch n {
-		case Anthropic:
-			u.anthropic(usage)
-		case Chat:
-			u.chat(usage)
-		case Responses:
-			u.responses(usage)
-		}
+		u.figures(n, gjson.ParseBytes(tail[at:]))
 	}
 	key := finishKey
 	if n == Anthropic {

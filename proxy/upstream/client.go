@@ -15,6 +15,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"breakwater/proxy/catalog"
@@ -44,6 +45,33 @@ type Client struct {
 	transport *http.Transport
 	ahead     func() time.Duration
 	clock     skew
+	targets   sync.Map // of place to target: there are as many as connections
+}
+
+// place is an endpoint with a path below it.
+type place struct{ base, path string }
+
+// target is where the calls to a place go.
+type target struct {
+	url   *url.URL
+	local bool // it lies on this machine
+}
+
+// target returns where a call goes.
+func (c *Client) target(at place) (*target, error) {
+	if known, ok := c.targets.Load(at); ok {
+		return known.(*target), nil //nolint:forcetypeassert,nolintlint // the map holds nothing else
+	}
+	u, err := url.Parse(at.base)
+	if err != nil {
+		return nil, fmt.Errorf("base URL: %w", err)
+	}
+	if err := extend(u, at.path); err != nil {
+		return nil, err
+	}
+	to := &target{u, control.LoopbackHost(u.Hostname())}
+	c.targets.Store(at, to)
+	return to, nil
 }
 
 // Options are what a Client may be given; zero values are the usual ones.
@@ -130,26 +158,24 @@ const ViaHeader = "X-Breakwater-Via"
 // when the upstream had not taken it (case P59) or the connection turned out
 // to be dead (case P55).
 func (c *Client) Do(ctx context.Context, call Call) (*http.Response, error) {
-	u, err := url.Parse(call.BaseURL)
+	to, err := c.target(place{call.BaseURL, call.Path})
 	if err != nil {
-		return nil, fmt.Errorf("base URL: %w", err)
-	}
-	if err := extend(u, call.Path); err != nil {
 		return nil, err
 	}
+	u := *to.url
 	u.RawQuery = joinQuery(u.RawQuery, call.Query)
 	if c.clock.jumped(c.ahead()) {
 		// What was open before the machine slept is dead, and does not know.
 		c.transport.CloseIdleConnections()
 	}
 	header := requestHeader(call)
-	if control.LoopbackHost(u.Hostname()) {
+	if to.local {
 		header[ViaHeader] = []string{strconv.Itoa(call.Via + 1)}
 	}
-	res, err := c.transport.RoundTrip(request(ctx, u, header, call))
+	res, err := c.transport.RoundTrip(request(ctx, &u, header, call))
 	if err != nil && isDead(err) && ctx.Err() == nil {
 		c.transport.CloseIdleConnections()
-		res, err = c.transport.RoundTrip(request(ctx, u, header, call))
+		res, err = c.transport.RoundTrip(request(ctx, &u, header, call))
 	}
 	if err != nil {
 		return nil, err

@@ -51,6 +51,9 @@ func hear(a Answer) heard {
 		return s
 	}
 	h := header(a.Header)
+	if !h.speaksOfLimits() {
+		return s // like most
+	}
 	s.over = strings.EqualFold(h.get("x-ratelimit-over-limit"), "yes")
 	limit, ok := h.number("x-ratelimit-limit-requests", "anthropic-ratelimit-requests-limit")
 	if !ok || limit <= 0 {
@@ -85,6 +88,21 @@ func bodyWait(body errbody.Body, a Answer) (wait time.Duration, typed bool) {
 
 // header finds values whatever the case of the names.
 type header map[string][]string
+
+// limitHeaders begin the names of the headers that tell limits.
+var limitHeaders = [...]string{"x-ratelimit-", "anthropic-ratelimit-"}
+
+// speaksOfLimits tells cheaply whether there is anything to be read.
+func (h header) speaksOfLimits() bool {
+	for name := range h {
+		for _, start := range limitHeaders {
+			if len(name) > len(start) && strings.EqualFold(name[:len(start)], start) {
+				return true
+			}
+		}
+	}
+	return false
+}
 
 // get returns the first value under one of the names, or "".
 func (h header) get(names ...string) string {

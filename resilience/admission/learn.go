@@ -28,6 +28,9 @@ type Lesson struct {
 // §5.4). Calls that now wait in vain are refused at once (P12).
 func (q *Queues) Learn(call Call, a Answer) Lesson {
 	said := hear(a)
+	if !said.refused && !said.over && said.limit <= 0 {
+		return Lesson{} // it says nothing
+	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	now := time.Now()

@@ -278,24 +278,20 @@ func (s *Slot) Tokens(n int64) {
 	}
 }
 
-// Bound returns a context for the upstream call that ends with an *Error after
-// executionMaxWaitMs, or after fetchStart, the caller's own time to the first
-// answer, when that is longer (guide §5). lift takes the limit away once the
-// answer has begun; stop releases everything.
-func (s *Slot) Bound(ctx context.Context, fetchStart time.Duration) (bounded context.Context, lift, stop func()) {
-	bounded, cancel := context.WithCancelCause(ctx)
+// Limit returns how long the call may take until its answer begins:
+// executionMaxWaitMs, or fetchStart, the caller's own time to the first answer,
+// when that is longer (guide §5). Zero is without end; Expired is what ends it.
+func (s *Slot) Limit(fetchStart time.Duration) time.Duration {
 	if s == nil || s.execution <= 0 {
-		return bounded, func() {}, func() { cancel(nil) }
+		return 0
 	}
-	limit := max(s.execution, fetchStart)
-	t := time.AfterFunc(limit, func() {
-		cancel(&Error{
-			Code: ExecutionTimeout, Elsewhere: true,
-			Message: fmt.Sprintf("Breakwater gave up on the request: it ran for %s (executionMaxWaitMs).", limit),
-		})
-	})
-	return bounded, func() { t.Stop() }, func() {
-		t.Stop()
-		cancel(nil)
+	return max(s.execution, fetchStart)
+}
+
+// Expired is the refusal of a call whose answer did not begin within its Limit.
+func Expired(limit time.Duration) *Error {
+	return &Error{
+		Code: ExecutionTimeout, Elsewhere: true,
+		Message: fmt.Sprintf("Breakwater gave up on the request: it ran for %s (executionMaxWaitMs).", limit),
 	}
 }

@@ -27,12 +27,11 @@ func TestExecutionCases(t *testing.T) {
 				q := queues("acme", nil, Overrides{ExecutionMaxWaitMs: c.o})
 				s := send(t, q, call)
 				defer s.Release()
-				ctx, _, stop := s.Bound(t.Context(), c.fetch)
-				defer stop()
-				from := time.Now()
-				<-ctx.Done()
-				if e := refused(t, context.Cause(ctx), ExecutionTimeout); time.Since(from) != c.want || e.Status() != 504 {
-					t.Errorf("after %s: %+v", time.Since(from), e)
+				if limit := s.Limit(c.fetch); limit != c.want {
+					t.Errorf("after %s", limit)
+				}
+				if e := refused(t, Expired(c.want), ExecutionTimeout); e.Status() != 504 {
+					t.Errorf("%+v", e)
 				}
 			})
 		})
@@ -42,26 +41,10 @@ func TestExecutionCases(t *testing.T) {
 			t.Errorf("problems: %v", p)
 		}
 	})
-	t.Run("an answer that has begun is not cut", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			s := send(t, queues("acme", nil, Overrides{}), call)
-			ctx, lift, stop := s.Bound(t.Context(), 0)
-			lift()
-			pause(t, time.Hour)
-			if ctx.Err() != nil {
-				t.Errorf("cut: %v", context.Cause(ctx))
-			}
-			stop()
-			if ctx.Err() == nil {
-				t.Error("not released")
-			}
-			none, lift, stop := (&Slot{}).Bound(t.Context(), 0)
-			lift()
-			stop()
-			if none.Err() == nil {
-				t.Error("not released either")
-			}
-		})
+	t.Run("a connection without protection has none", func(t *testing.T) {
+		if limit := (&Slot{}).Limit(time.Minute); limit != 0 {
+			t.Errorf("after %s", limit)
+		}
 	})
 }
 

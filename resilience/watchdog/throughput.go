@@ -31,7 +31,8 @@ func ThroughputOf(s settings.ThroughputWatchdog) Throughput {
 // steps of that size.
 const slots = 32
 
-// meter measures the useful bytes of a sliding window.
+// meter measures the useful bytes of a sliding window; a nil one measures
+// nothing.
 type meter struct {
 	rules     Throughput
 	began     time.Time
@@ -57,7 +58,7 @@ func (m *meter) advance(now time.Time) {
 }
 
 func (m *meter) add(now time.Time, bytes int) {
-	if !m.rules.Enabled || bytes <= 0 {
+	if m == nil || bytes <= 0 {
 		return
 	}
 	m.advance(now)
@@ -66,6 +67,9 @@ func (m *meter) add(now time.Time, bytes int) {
 
 // suspend stops the judgement; when it begins again a whole window must pass.
 func (m *meter) suspend(now time.Time, open bool) {
+	if m == nil {
+		return
+	}
 	if m.suspended && !open {
 		m.from = now
 	}
@@ -76,7 +80,7 @@ func (m *meter) suspend(now time.Time, open bool) {
 // when the judgement is that it is too slow, or zero for never. A suspension may
 // end at any time, so it is looked at again soon.
 func (m *meter) due(now time.Time) time.Time {
-	if !m.rules.Enabled {
+	if m == nil {
 		return time.Time{}
 	}
 	if m.suspended {

@@ -46,16 +46,18 @@ type Watch struct {
 	seen     time.Time // the last bytes came
 	progress time.Time // the last output or reasoning came
 	ready    bool
-	rate     meter
+	rate     *meter // nil: the rate of output is not watched
 }
 
 // New returns the watch of an attempt that begins now.
-func New(b Budgets, now time.Time) *Watch { return &Watch{b: b, started: now} }
+func New(b Budgets, now time.Time) Watch { return Watch{b: b, started: now} }
 
 // Accepted marks the headers of a stream and sets the budgets from here on.
 func (w *Watch) Accepted(now time.Time, b Budgets) {
 	w.b, w.accepted, w.seen, w.progress = b, now, now, now
-	w.rate = meter{rules: b.Throughput, began: now, from: now}
+	if w.rate = nil; b.Throughput.Enabled {
+		w.rate = &meter{rules: b.Throughput, began: now, from: now}
+	}
 }
 
 // Bytes marks that something was read, whatever it is.

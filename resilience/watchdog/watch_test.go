@@ -122,7 +122,7 @@ func TestWatch(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			w := New(Budgets{}, t0)
 			w.Accepted(t0, tt.b)
-			when, cause := run(w, tt.events, tt.end)
+			when, cause := run(&w, tt.events, tt.end)
 			if cause != tt.cause || when < tt.when || when > tt.when+1 {
 				t.Errorf("%v %q after %v s, want %q after %v s", cause, cause.Code(), when, tt.cause.Code(), tt.when)
 			}
@@ -138,7 +138,8 @@ func TestAnswerBudget(t *testing.T) {
 	if cause, _ := w.Due(at(600)); cause != NoAnswer || cause.Code() != "upstream_start_timeout" {
 		t.Errorf("got %v", cause)
 	}
-	if cause, next := New(Budgets{}, t0).Due(at(1e6)); cause != None || !next.IsZero() {
+	none := New(Budgets{}, t0)
+	if cause, next := none.Due(at(1e6)); cause != None || !next.IsZero() {
 		t.Errorf("without a budget: %v, %v", cause, next)
 	}
 }
@@ -159,7 +160,7 @@ func TestWatchKeepsItsBudgets(t *testing.T) {
 			now += gap
 			events = append(events, event{now, rapid.SampledFrom([]string{"bytes", "ready", "progress"}).Draw(t, "what")})
 		}
-		when, cause := run(w, events, 1000)
+		when, cause := run(&w, events, 1000)
 		var bytes, progress, ready float64 = 0, 0, -1
 		for _, e := range events {
 			if e.at > when {
