@@ -12,7 +12,7 @@ import (
 )
 
 // plain looks at what is stored of a combo.
-var plain = cmpopts.IgnoreUnexported(combo.Combo{})
+var plain = cmpopts.IgnoreUnexported(combo.Combo{}, combo.Step{})
 
 func comboRecord(id, name string, order int) control.ComboRecord {
 	return control.ComboRecord{
