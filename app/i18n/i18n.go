@@ -63,6 +63,20 @@ func (c *Catalog) T(text string, args ...any) string {
 	return fmt.Sprintf(text, args...)
 }
 
+// N returns the text for a number of things: one for a single thing, as the
+// language counts, and other for any other number. It is formatted with args.
+func N(n int, one, other string, args ...any) string {
+	if single(n) {
+		return T(one, args...)
+	}
+	return T(other, args...)
+}
+
+// single reports whether n is said in the singular. All languages there are
+// have two forms, and the first for 1 alone (CLDR, cardinals of en, es and mr;
+// the third form of Spanish, for millions, is written like the second).
+func single(n int) bool { return n == 1 }
+
 // Lang returns the catalogue's two-letter language code.
 func (c *Catalog) Lang() string { return c.lang }
 

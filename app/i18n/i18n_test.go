@@ -43,6 +43,26 @@ func TestUseChangesT(t *testing.T) {
 	}
 }
 
+func TestNumbersHaveTheirForm(t *testing.T) {
+	t.Cleanup(func() { _ = Use("en") })
+	for lang, want := range map[string]string{
+		"en": "0 requests, 1 request, 2 requests",
+		"es": "0 solicitudes, 1 solicitud, 2 solicitudes",
+		"mr": "0 विनंत्या, 1 विनंती, 2 विनंत्या",
+	} {
+		if err := Use(lang); err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for n := range 3 {
+			got = append(got, N(n, "%d request", "%d requests", n))
+		}
+		if strings.Join(got, ", ") != want {
+			t.Errorf("%s: %q, want %q", lang, got, want)
+		}
+	}
+}
+
 func TestSystemFollowsPosixOrder(t *testing.T) {
 	for _, c := range []struct {
 		env  map[string]string
@@ -62,7 +82,7 @@ func TestSystemFollowsPosixOrder(t *testing.T) {
 }
 
 func TestLanguages(t *testing.T) {
-	if got := Languages(); !slices.Equal(got, []string{"en", "es"}) {
+	if got := Languages(); !slices.Equal(got, []string{"en", "es", "mr"}) {
 		t.Errorf("%q", got)
 	}
 }
@@ -81,7 +101,7 @@ func TestEveryTextIsTranslated(t *testing.T) {
 			return nil
 		}
 		ast.Inspect(f, func(n ast.Node) bool {
-			if text, ok := translated(n); ok {
+			for _, text := range translated(n) {
 				used[text] = path
 			}
 			return true
@@ -119,27 +139,36 @@ func TestEveryTextIsTranslated(t *testing.T) {
 	}
 }
 
-// translated returns the text of a call of T with a literal.
-func translated(n ast.Node) (string, bool) {
+// translated returns the texts of a call of T, or of N, with literals.
+func translated(n ast.Node) (texts []string) {
 	call, ok := n.(*ast.CallExpr)
-	if !ok || len(call.Args) == 0 {
-		return "", false
+	if !ok {
+		return nil
 	}
+	name := ""
 	switch f := call.Fun.(type) {
 	case *ast.Ident:
-		ok = f.Name == "T" || f.Name == "Tf"
+		name = f.Name
 	case *ast.SelectorExpr:
-		x, isIdent := f.X.(*ast.Ident)
-		ok = isIdent && (x.Name == "i18n" || x.Name == "view") && (f.Sel.Name == "T" || f.Sel.Name == "Tf")
-	default:
-		ok = false
+		if x, ok := f.X.(*ast.Ident); ok && (x.Name == "i18n" || x.Name == "view") {
+			name = f.Sel.Name
+		}
 	}
-	lit, isLit := call.Args[0].(*ast.BasicLit)
-	if !ok || !isLit {
-		return "", false
+	from, to := 0, 0
+	switch name {
+	case "T", "Tf":
+		to = 1
+	case "N", "Nf":
+		from, to = 1, 3
 	}
-	text, err := strconv.Unquote(lit.Value)
-	return text, err == nil
+	for _, arg := range call.Args[min(from, len(call.Args)):min(to, len(call.Args))] {
+		if lit, ok := arg.(*ast.BasicLit); ok && lit.Kind == token.STRING {
+			if text, err := strconv.Unquote(lit.Value); err == nil {
+				texts = append(texts, text)
+			}
+		}
+	}
+	return texts
 }
 
 // dynamic returns the texts that T is given without a literal.

@@ -218,7 +218,7 @@ func (p *overview) applyConnections(s control.Snapshot, more int) {
 		r.onTap = func() { u.goTo(pageConnections + "/" + v.ID) }
 	}
 	show(p.moreBox, more > 0)
-	p.more.label.set(view.Tf("%d more connections", more))
+	p.more.label.set(view.N(more, "%d more connection", "%d more connections", more))
 }
 
 // applyQuotas shows how full the windows of the Claude subscriptions are.

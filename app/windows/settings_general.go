@@ -11,6 +11,7 @@ import (
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/container"
 
+	"breakwater/app/i18n"
 	"breakwater/app/windows/view"
 	"breakwater/proxy/control"
 )
@@ -22,6 +23,8 @@ type generalSettings struct {
 
 	theme    *segments
 	language *choice
+	scale    *choice
+	motion   *keyToggle
 	notices  *noticeSettings
 	profiles *keyToggle
 	require  *keyToggle
@@ -39,9 +42,24 @@ type generalSettings struct {
 
 var (
 	themes        = []string{"system", "light", "dark"}
-	languages     = []string{"", "en", "es"}
-	languageNames = func() []string { return []string{view.T("System"), "English", "Español"} }
+	languages     = []string{"", "en", "es", "mr"}
+	languageNames = func() []string { return []string{view.T("System"), "English", "Español", marathi()} }
+	// scales are the sizes on offer, in percent; the window rounds to tenths.
+	scales = []int{80, 90, 100, 110, 120, 130, 140, 150, 160, 180, 200}
 )
+
+// marathi is the name of the language in its own letters, where there is a face
+// for them.
+func marathi() string {
+	if i18n.Lang() == "mr" {
+		return "मराठी"
+	}
+	return "Marathi"
+}
+
+func scaleNames() []string {
+	return words(scales, func(n int) string { return strconv.Itoa(n) + " %" })
+}
 
 func newGeneralSettings(u *ui) *generalSettings {
 	p := &generalSettings{u: u, keys: newKeySettings(u), backup: newBackupSettings(u)}
@@ -59,6 +77,12 @@ func (p *generalSettings) build() fyne.CanvasObject {
 			edit(control.SettingsPatch{Language: &languages[at]}, nil)
 		}
 	})
+	p.scale = newChoice(scaleNames(), func(word string) {
+		if at := slices.Index(scaleNames(), word); at >= 0 {
+			edit(control.SettingsPatch{TextScale: &scales[at]}, nil)
+		}
+	})
+	p.motion = newToggle(func(on bool) { edit(control.SettingsPatch{ReducedMotion: &on}, nil) })
 	p.profiles = newToggle(func(on bool) { edit(control.SettingsPatch{ClientProfile: &on}, nil) })
 	p.require = newToggle(func(on bool) { edit(control.SettingsPatch{RequireAPIKey: &on}, nil) })
 	p.login = newToggle(p.setLogin)
@@ -72,7 +96,9 @@ func (p *generalSettings) build() fyne.CanvasObject {
 	return scrolled(
 		card(view.T("Appearance"), nil, container.New(stack{12},
 			settingLine(view.T("Theme"), "", rightAligned(p.theme)),
-			settingLine(view.T("Language"), "", rightAligned(container.New(sized{width: 160}, p.language.boxed()))))),
+			settingLine(view.T("Language"), "", rightAligned(container.New(sized{width: 160}, p.language.boxed()))),
+			settingLine(view.T("Size of text and controls"), "", rightAligned(container.New(sized{width: 160}, p.scale.boxed()))),
+			switchLine(p.motion, view.T("Reduced motion"), view.T("Nothing blinks or slides, and countdowns move by ten seconds.")))),
 		p.notices.build(),
 		card(view.T("Clients"), nil,
 			switchLine(p.profiles, view.T("Answer each client in its own way"), view.T("Claude Code, Codex and others each get the status and the wait that they honour. Off, all get the same."))),
@@ -95,6 +121,8 @@ func (p *generalSettings) apply() {
 	s := p.u.settings
 	p.theme.set(max(0, slices.Index(themes, s.Theme)))
 	p.language.show(languageNames()[max(0, slices.Index(languages, s.Language))])
+	p.scale.show(strconv.Itoa(s.TextScale) + " %")
+	p.motion.set(s.ReducedMotion)
 	p.notices.apply()
 	p.profiles.set(s.ClientProfile)
 	p.require.set(s.RequireAPIKey)

@@ -82,7 +82,7 @@ func (p *networkSettings) apply() {
 		r.tips[2] = o.Tip
 	}
 	show(p.more, rest > 0)
-	p.more.set(view.Tf("%d more connections", rest))
+	p.more.set(view.N(rest, "%d more connection", "%d more connections", rest))
 	p.probe.show(u.settings.EgressProbeURL)
 	p.claude.show(u.settings.ClaudeBaseURL)
 }

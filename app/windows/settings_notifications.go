@@ -38,7 +38,7 @@ func newNoticeSettings(u *ui, edit func(control.SettingsPatch, *savedField)) *no
 
 func (p *noticeSettings) build() fyne.CanvasObject {
 	p.all = newToggle(func(on bool) { p.edit(control.SettingsPatch{Notifications: &on}, nil) })
-	p.sum = newText("", view.RoleMuted).wrapped()
+	p.sum = newText("", view.RoleText).wrapped()
 	p.more, p.kinds = container.New(stack{12}), nil
 	for _, k := range view.NoticeKinds() {
 		t := newToggle(func(on bool) {
@@ -56,13 +56,12 @@ func (p *noticeSettings) build() fyne.CanvasObject {
 	p.until = newSavedField(func(s string) {
 		p.edit(control.SettingsPatch{Notify: &control.NotificationPatch{QuietUntil: &s}}, p.until)
 	})
-	p.times = container.New(inset{0, 0, 0, trackWidth + gapGroup}, container.New(stack{gap},
-		settingLine(view.T("Quiet from"), "", p.from.box), settingLine(view.T("Quiet until"), "", p.until.box)))
+	p.times = container.New(stack{gap}, settingLine(view.T("Quiet from"), "", p.from.box), settingLine(view.T("Quiet until"), "", p.until.box))
 	p.more.Add(switchLine(p.quiet, view.T("Quiet hours"), view.T("Nothing is shown then. What still holds is told in one notification at the end.")))
 	p.more.Add(p.times)
 	p.box = card(view.T("Notifications"), nil, container.New(stack{12},
 		switchLine(p.all, view.T("Desktop notifications"), view.T("Short texts with names and times. What a provider wrote is never in them.")),
-		container.New(inset{0, 0, 0, trackWidth + gapGroup}, p.sum), p.more))
+		p.sum, p.more))
 	return p.box
 }
 

@@ -303,11 +303,17 @@ func (u *ui) loadHour() {
 func (u *ui) useSettings(s control.Settings) {
 	old := u.settings
 	u.settings = s
-	if s.Theme != old.Theme {
-		u.app.Settings().SetTheme(newLook(s.Theme))
+	if s.ReducedMotion != old.ReducedMotion {
+		useMotion(u.app, s.ReducedMotion)
 	}
 	if s.Language != old.Language {
 		u.useLanguage(s.Language)
+	}
+	if s.Theme != old.Theme || s.Language != old.Language || s.TextScale != old.TextScale {
+		useScale(s.TextScale)
+		u.app.Settings().SetTheme(newLook(s.Theme)) // colours, faces and sizes
+	}
+	if s.Language != old.Language {
 		u.build(u.current.key())
 	}
 	u.redraw()
@@ -332,7 +338,11 @@ func (u *ui) tick() {
 		return
 	}
 	u.ticking = true
-	u.after(time.Second-time.Duration(now.Nanosecond())+5*time.Millisecond, func() {
+	pace := time.Second
+	if u.settings.ReducedMotion {
+		pace = 10 * time.Second
+	}
+	u.after(pace-time.Duration(now.Nanosecond())+5*time.Millisecond, func() {
 		u.ticking = false
 		if u.ctx.Err() == nil {
 			u.redraw()

@@ -85,9 +85,9 @@ func (h *Hour) Line(now time.Time) string {
 	case sum.Requests == 0:
 		return T("No request in the last hour.")
 	case sum.Failed == 0:
-		return Tf("%d requests, none failed.", sum.Requests)
+		return N(int(sum.Requests), "%d request, none failed.", "%d requests, none failed.", sum.Requests)
 	}
-	return Tf("%d requests, %d failed.", sum.Requests, sum.Failed)
+	return N(int(sum.Requests), "%d request, %d failed.", "%d requests, %d failed.", sum.Requests, sum.Failed)
 }
 
 // BarTip tells what one bar shows.

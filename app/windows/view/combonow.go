@@ -133,9 +133,9 @@ func weighs(strategy string, t control.PreviewTarget) string {
 		return Tf("weight %s", Weight(t.Weight))
 	case "least-used", "p2c":
 		if t.LatencyMs > 0 {
-			return Tf("%d requests, %s on average", t.Requests, Span(t.LatencyMs))
+			return N(int(t.Requests), "%d request, %s on average", "%d requests, %s on average", t.Requests, Span(t.LatencyMs))
 		}
-		return Tf("%d requests", t.Requests)
+		return N(int(t.Requests), "%d request", "%d requests", t.Requests)
 	case "cost-optimized":
 		if t.Price != nil {
 			return Tf("%s for a million tokens", fmt.Sprintf("$%.2f", *t.Price))

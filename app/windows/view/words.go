@@ -14,6 +14,10 @@ func T(s string, args ...any) string { return i18n.T(s, args...) }
 // Tf is T for texts that always have figures in them.
 func Tf(s string, args ...any) string { return i18n.T(s, args...) }
 
+// N returns the text for a number of things, in the singular or the plural of
+// the user's language.
+func N(n int, one, other string, args ...any) string { return i18n.N(n, one, other, args...) }
+
 // StateWord returns the one word of a state.
 func StateWord(s control.State) string { return i18n.Word(s) }
 
