@@ -94,7 +94,7 @@ func (p *activity) build() fyne.CanvasObject {
 		}
 	}, p.at, func(i int) { p.choose(p.rows[i].ID) })
 	p.blank = container.NewStack()
-	head := newTableHead(&p.cols, nil)
+	head := newTableHead(&p.cols, nil).kept(p.u, "activity", p.list.Refresh)
 	table := newPanel(colorCard, true, radius, container.New(inset{4, 4, 4, 4}, bordered(head, nil, nil, nil, container.NewStack(p.list, p.blank))))
 	p.story = newStoryPane(p.u)
 	p.split = container.New(storySplit{}, table, p.story.box)

@@ -94,7 +94,7 @@ func (p *combos) build() fyne.CanvasObject {
 	p.blank = emptyNote(view.ShapeRing, view.T("No combos yet"),
 		view.T("A combo is a model name of your own, such as “coding”. A request for it goes to the first of its targets that can serve, in an order you choose."),
 		newPrimary(view.T("New combo"), func() { p.u.comboDialog(nil) }).withIcon("add"))
-	table := newPanel(colorCard, true, radius, container.New(inset{4, 4, 4, 4}, bordered(newTableHead(&p.cols, nil), nil, nil, nil, p.table)))
+	table := newPanel(colorCard, true, radius, container.New(inset{4, 4, 4, 4}, bordered(newTableHead(&p.cols, nil).kept(p.u, "combos", p.table.Refresh), nil, nil, nil, p.table)))
 	p.box = bordered(nil, container.New(inset{12, 0, 0, 0}, p.detail), nil, nil, table)
 	return container.New(inset{0, gapEdge, gapEdge, gapEdge}, container.NewStack(p.box, p.blank))
 }

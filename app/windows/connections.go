@@ -75,6 +75,7 @@ func (p *connections) build() fyne.CanvasObject {
 	p.headRow = newTableHead(&p.cols, p.sort)
 	p.list = newPickList(func() int { return len(p.rows) }, p.newLine, p.fill, p.at, func(i int) { p.choose(p.rows[i].ID) })
 	p.list.onKey = p.typed
+	p.headRow.kept(p.u, "connections", p.list.Refresh)
 	p.order = newReorder(p.list, 44, p.inOrder, p.moveTo)
 	p.detail = newConnectionDetail(p.u, p)
 	p.blank = emptyNote(view.ShapeRing, view.T("No connections yet"),

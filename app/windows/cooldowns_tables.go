@@ -46,7 +46,7 @@ func newCoolingTable(p *cooldowns) *coolingTable {
 	t.list.onKey = t.typed
 	t.blank = container.NewStack(emptyNote(view.ShapeDisc, view.T("Nothing is cooling down"),
 		view.T("A connection that is rate limited or failing is left out for a while and listed here until it is back."), nil))
-	t.box = tableBox(newTableHead(&t.cols, nil), t.list, t.blank)
+	t.box = tableBox(newTableHead(&t.cols, nil).kept(p.u, "cooldowns", t.list.Refresh), t.list, t.blank)
 	t.switches = newToggle(func(on bool) { t.healthy = on; p.u.redraw() })
 	t.left = container.New(line{gap: gap}, t.switches, newText(view.T("Show healthy"), view.RoleText))
 	t.selected = newButton("", func() { p.clear(t.clearing(t.ids())) })
@@ -211,7 +211,7 @@ func newLockTable(p *cooldowns) *lockTable {
 	t.list.onKey = t.typed
 	t.blank = container.NewStack(emptyNote(view.ShapeLock, view.T("No model is locked"),
 		view.T("When one model of a connection fails, only that model is left out and listed here; the others go on."), nil))
-	t.box = tableBox(newTableHead(&t.cols, nil), t.list, t.blank)
+	t.box = tableBox(newTableHead(&t.cols, nil).kept(p.u, "lockouts", t.list.Refresh), t.list, t.blank)
 	t.right = newButton(view.T("Ask all again"), func() { p.unlock(control.LockoutFilter{Provider: p.provider}) })
 	return t
 }
@@ -284,7 +284,7 @@ func newBreakerTable(p *cooldowns) *breakerTable {
 	}
 	t.blank = container.NewStack(emptyNote(view.ShapeRing, view.T("No breaker yet"),
 		view.T("Each provider gets one with its first connection. It opens when the provider keeps failing."), nil))
-	t.box = tableBox(newTableHead(&t.cols, nil), t.list, t.blank)
+	t.box = tableBox(newTableHead(&t.cols, nil).kept(p.u, "breakers", t.list.Refresh), t.list, t.blank)
 	t.left = newText(view.T("One breaker guards each provider."), view.RoleMuted)
 	t.right = newButton(view.T("Reset breakers…"), func() { askReset(p.u) })
 	return t

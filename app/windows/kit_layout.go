@@ -215,6 +215,10 @@ type columns struct {
 	list []column
 	gap  float32
 	edge float32
+
+	order []int     // as the user moved them, places in list; nil: as listed
+	own   []float32 // widths that the user gave, by place in list; 0: none
+	turn  int       // grows with every change of the two
 }
 
 // place returns position and width of each column; width 0 means hidden.
@@ -229,10 +233,14 @@ func (c columns) place(width float32) (x, w []float32) {
 			if hidden[i] {
 				continue
 			}
-			need += col.width + c.gap
+			need += c.least(i) + c.gap
 			if col.priority > 0 && (worst < 0 || col.priority > c.list[worst].priority) {
 				worst = i
 			}
+		}
+		if need > room && worst < 0 && c.own != nil {
+			c.own = nil // what the user gave does not fit here
+			return c.place(width)
 		}
 		if need <= room || worst < 0 {
 			c.spread(x, w, hidden, room-need)
@@ -244,19 +252,19 @@ func (c columns) place(width float32) (x, w []float32) {
 
 func (c columns) spread(x, w []float32, hidden []bool, spare float32) {
 	shares := float32(0)
-	for i, col := range c.list {
+	for i := range c.list {
 		if !hidden[i] {
-			shares += col.flex
+			shares += c.share(i)
 		}
 	}
 	at := c.edge
-	for i, col := range c.list {
+	for _, i := range c.sequence() {
 		if hidden[i] {
 			continue
 		}
-		w[i] = col.width
+		w[i] = c.least(i)
 		if shares > 0 && spare > 0 {
-			w[i] += spare * col.flex / shares
+			w[i] += spare * c.share(i) / shares
 		}
 		x[i] = at
 		at += w[i] + c.gap

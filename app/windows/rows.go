@@ -28,11 +28,13 @@ type row struct {
 	chosen bool
 
 	hovered bool
-	cell    int // under the pointer
+	cell    int    // under the pointer
+	laid    int    // the turn of the columns that it was laid out for
+	lay     func() // lays the cells out anew
 }
 
 func newRow(cols *columns, height float32, cells ...fyne.CanvasObject) *row {
-	r := &row{cols: cols, cells: cells, height: height, tips: make([]string, len(cells)), cell: -1}
+	r := &row{cols: cols, cells: cells, height: height, tips: make([]string, len(cells)), cell: -1, laid: cols.turn, lay: func() {}}
 	r.ExtendBaseWidget(r)
 	return r
 }
@@ -98,7 +100,9 @@ func (r *row) TappedSecondary(e *fyne.PointEvent) {
 
 // CreateRenderer draws ground and cells.
 func (r *row) CreateRenderer() fyne.WidgetRenderer {
-	return &rowRenderer{r: r, ground: canvas.NewRectangle(color.Transparent)}
+	out := &rowRenderer{r: r, ground: canvas.NewRectangle(color.Transparent)}
+	r.lay = func() { out.Layout(r.Size()) }
+	return out
 }
 
 type rowRenderer struct {
@@ -174,6 +178,7 @@ func newPickList(length func() int, make func() fyne.CanvasObject, fill func(wid
 			}
 			choose(i)
 		}
+		o.(*row).settle()
 		fill(i, o)
 	}
 	l.OnSelected = func(i widget.ListItemID) {
@@ -234,6 +239,13 @@ type tableHead struct {
 	onSort  func(key string)
 	sorted  string
 	reverse bool
+
+	// Of a table that remembers its columns.
+	u      *ui
+	name   string
+	again  func()
+	drag   columnDrag
+	atEdge bool
 }
 
 func newTableHead(cols *columns, sort func(key string)) *tableHead {
@@ -303,6 +315,7 @@ func (r *tableHeadRenderer) MinSize() fyne.Size { return fyne.NewSize(80, 26) }
 func (r *tableHeadRenderer) Refresh() {
 	r.rule.FillColor = paint(theme.ColorNameSeparator)
 	r.rule.Refresh()
+	r.Layout(r.h.Size())
 	for _, t := range r.h.titles {
 		t.Refresh()
 	}

@@ -109,6 +109,7 @@ func (p *generalSettings) build() fyne.CanvasObject {
 		p.keys.build(),
 		p.backup.build(),
 		card(view.T("Activity"), nil, settingLine(view.T("Requests kept"), view.T("Older ones are dropped. Prompts and answers are never kept."), p.limit.box)),
+		shortcutCard(),
 		card(view.T("About"), nil, container.New(stack{12},
 			settingLine(view.T("Version"), "", rightAligned(p.version)), p.u.aboutLines(),
 			settingLine(view.T("Endpoint"), view.T("For programs on this machine only."), p.endpoint.box),

@@ -144,6 +144,7 @@ type ui struct {
 	pages   []page
 	side    []page // those that the rail does not list
 	current page
+	heads   []*tableHead // that remember their columns
 	ticking bool
 	drawn   time.Time
 	waiting bool // a redraw is put off
@@ -211,6 +212,7 @@ func (u *ui) build(at string) {
 		u.pages = append(u.pages, newDemo(u))
 	}
 	u.side = []page{newProvider(u)}
+	u.heads = nil
 	u.current = nil
 	u.frame = newFrame(u)
 	u.win.SetContent(u.frame.root)
@@ -315,6 +317,9 @@ func (u *ui) useSettings(s control.Settings) {
 	}
 	if s.Language != old.Language {
 		u.build(u.current.key())
+	}
+	for _, h := range u.heads {
+		h.load()
 	}
 	u.redraw()
 }

@@ -353,6 +353,53 @@ func TestLongWordsBreakAtTheirJoints(t *testing.T) {
 	}
 }
 
+func TestColumnsAreSizedMovedAndRemembered(t *testing.T) {
+	b := newBench(t, "busy", pageCombos)
+	p := pageOf[*combos](b)
+	var head *tableHead
+	walk(b.top(), func(o fyne.CanvasObject) bool {
+		h, ok := o.(*tableHead)
+		if ok {
+			head = h
+		}
+		return ok
+	})
+	drag := func(from, to float32) {
+		head.Dragged(&fyne.DragEvent{PointEvent: fyne.PointEvent{Position: fyne.NewPos(to, 10)}, Dragged: fyne.NewDelta(to-from, 0)})
+		head.DragEnd()
+	}
+	x, w := p.cols.place(head.Size().Width)
+	drag(x[1]+w[1]+4, x[1]+w[1]-46) // the right edge of Name
+	if _, now := p.cols.place(head.Size().Width); now[1] != w[1]-50 {
+		t.Errorf("Name is %v wide, was %v", now[1], w[1])
+	}
+	drag(x[3]+20, x[1]+20) // Targets to the place of Name
+	if x, _ := p.cols.place(head.Size().Width); x[3] > x[1] {
+		t.Errorf("Targets stands at %v, Name at %v", x[3], x[1])
+	}
+	stored := b.fake.settings.Tables["combos"]
+	if len(stored) != 5 || stored[1].Key != "3" || stored[2].Key != "1" || stored[2].Width != w[1]-50 {
+		t.Errorf("stored %+v", stored)
+	}
+	again := columns{list: p.cols.list, gap: p.cols.gap, edge: p.cols.edge}
+	again.use(stored)
+	if a, _ := again.place(700); func() bool { c, _ := p.cols.place(700); return a[3] != c[3] || a[1] != c[1] }() {
+		t.Error("the next window has other columns")
+	}
+	again.use([]control.TableColumn{{Key: "0"}, {Key: "0"}, {Key: "9"}})
+	if again.order != nil {
+		t.Error("the columns of another version were taken over")
+	}
+	again.own = []float32{500, 500, 500, 500, 500}
+	if x, w := again.place(600); x[4]+w[4] > 600 {
+		t.Errorf("columns that the user made wide run out of a narrow window: %v", x[4]+w[4])
+	}
+	drag(x[4]+2, x[4]+60) // a column without a title
+	if n := len(b.fake.settings.Tables); n != 1 {
+		t.Errorf("%d tables are stored", n)
+	}
+}
+
 func TestColumnsHideByPriority(t *testing.T) {
 	c := columns{gap: 10, edge: 5, list: []column{{width: 100, flex: 1}, {width: 50, priority: 1}, {width: 50, priority: 2}}}
 	for width, want := range map[float32][3]bool{300: {true, true, true}, 225: {true, true, false}, 160: {true, false, false}, 40: {true, false, false}} {
