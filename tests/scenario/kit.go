@@ -50,6 +50,8 @@ type Kit struct {
 
 	fast *clock.Fast // in place of Clock
 	dir  string
+	left *remains
+	keys int // how many connections have been added
 	stop func()
 
 	sent     int64      // requests posted
@@ -77,7 +79,7 @@ func startKit(t testing.TB, limits proxy.Limits, o upstream.Options) *Kit {
 	if limits.Patience == 0 {
 		limits.Patience = -1
 	}
-	return run(&Kit{TB: t, Sim: simulator.New(simulator.Options{Encoders: encoders}), Clock: clock.NewFake(T0), Log: &Log{}, Limits: limits, Upstream: o, dir: t.TempDir()})
+	return run(&Kit{TB: t, Sim: simulator.New(simulator.Options{Encoders: encoders}), Clock: clock.NewFake(T0), Log: &Log{}, Limits: limits, Upstream: o, dir: folder(t)})
 }
 
 // StartFast is Start with a clock, the simulator's too, that runs at a multiple
@@ -89,16 +91,18 @@ func StartFast(t testing.TB, speed float64) *Kit {
 	fast.SetSpeed(speed)
 	limits := proxy.DefaultLimits()
 	limits.Patience = -1
-	return run(&Kit{TB: t, Sim: simulator.New(simulator.Options{Clock: fast, Encoders: encoders}), fast: fast, Log: &Log{}, Limits: limits, dir: t.TempDir()})
+	return run(&Kit{TB: t, Sim: simulator.New(simulator.Options{Clock: fast, Encoders: encoders}), fast: fast, Log: &Log{}, Limits: limits, dir: folder(t)})
 }
 
 func run(k *Kit) *Kit {
 	t := k.TB
 	t.Helper()
+	k.left = newRemains(k.dir)
 	if err := k.Sim.Start(context.Background(), ""); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
+		k.left.leave(k)
 		k.stop()
 		if err := k.Sim.Close(); err != nil {
 			t.Error(err)
@@ -149,6 +153,7 @@ func (k *Kit) start() {
 	k.finished = make(chan int64, 1<<16)
 	go func(out chan<- int64) {
 		for e := range events {
+			k.left.event(e)
 			if e.Type == control.EventActivity {
 				out <- e.Activity.ID
 			}
@@ -191,7 +196,8 @@ func (k *Kit) Facade() control.Facade { return k.Product.Service }
 func (k *Kit) Add(name, provider string, more ...func(*control.ConnectionInput)) control.Connection {
 	k.Helper()
 	a := k.Sim.Account(name)
-	in := control.ConnectionInput{Provider: provider, Name: name, APIKey: a.Key(), BaseURL: a.BaseURL()}
+	in := control.ConnectionInput{Provider: provider, Name: name, APIKey: key(k.keys), BaseURL: a.BaseURL()}
+	k.keys++
 	for _, m := range more {
 		m(&in)
 	}
@@ -317,6 +323,13 @@ func (k *Kit) Do(method, path, body string, headers ...string) Answer {
 	if err != nil {
 		return Answer{Err: err}
 	}
+	a := read(res)
+	k.left.answer(method, path, a)
+	return a
+}
+
+// read takes an answer whole.
+func read(res *http.Response) Answer {
 	defer func() { _ = res.Body.Close() }()
 	raw, err := io.ReadAll(res.Body)
 	return Answer{Status: res.StatusCode, Header: res.Header, Body: string(raw), Err: err}
