@@ -33,6 +33,9 @@ func (screen) Tray(ctx context.Context, f control.Facade, url, token, dataDir st
 	return app.Run(ctx, app.Options{Facade: f, URL: url, Token: token, DataDir: dataDir, Log: log, Show: show})
 }
 
+// LetRaise lets the window of another process come to front.
+func (screen) LetRaise() { app.LetRaise() }
+
 // Fail tells on the desktop that the program cannot start.
 func (screen) Fail(err error) error {
 	switch {

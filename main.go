@@ -37,6 +37,8 @@ const (
 var desktop interface {
 	// Tray shows the tray until ctx ends; it runs on the main goroutine.
 	Tray(ctx context.Context, f control.Facade, url, token, dataDir string, show bool, log *slog.Logger) error
+	// LetRaise lets the window of another process come to front.
+	LetRaise()
 	// Fail tells on the desktop that the program cannot start.
 	Fail(err error) error
 	// Window shows the window of the Breakwater at url until it is closed.
@@ -140,6 +142,7 @@ func second(ctx context.Context, o options, running *proxy.RunningError) int {
 	}
 	url, token, err := runningInstance(ctx, o)
 	if err == nil {
+		desktop.LetRaise()
 		err = client.New(url, token, client.Options{}).ShowWindow(ctx, "")
 	}
 	if err != nil {

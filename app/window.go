@@ -54,6 +54,7 @@ func newWindow(o Options, say func(notify.Message)) *window {
 func (w *window) open(page string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	LetRaise()
 	if w.running != nil || w.closing {
 		return false
 	}

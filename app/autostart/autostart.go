@@ -88,11 +88,17 @@ func (f file) write(text string) error {
 	return os.WriteFile(f.path, []byte(text), 0o644)
 }
 
+// remove deletes the file, and its folder when nothing else lies there: on a
+// fresh account it was made for this entry.
 func (f file) remove() error {
-	if err := os.Remove(f.path); !errors.Is(err, fs.ErrNotExist) {
-		return err
+	err := os.Remove(f.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
 	}
-	return nil
+	if err == nil {
+		_ = os.Remove(filepath.Dir(f.path)) // fails when others keep theirs there
+	}
+	return err
 }
 
 // desktopEntry is the file of the XDG autostart specification.

@@ -2,6 +2,8 @@ package autostart
 
 import (
 	"encoding/xml"
+	"errors"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -38,6 +40,30 @@ func TestEntryIsMadeRefreshedAndRemoved(t *testing.T) {
 		if err := e.Set(false); err != nil || e.Enabled() {
 			t.Error("twice is no error: ", err)
 		}
+	}
+}
+
+func TestOnlyAnEmptyFolderGoesWithTheEntry(t *testing.T) {
+	e, path := entry(t, "/opt/breakwater")
+	dir := filepath.Dir(path)
+	if err := errors.Join(e.Set(true), e.Set(false)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+		t.Error("the folder made for the entry stayed: ", err)
+	}
+	if err := e.Set(true); err != nil {
+		t.Fatal(err)
+	}
+	other := filepath.Join(dir, "other.desktop")
+	if err := os.WriteFile(other, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Set(false); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(other); err != nil {
+		t.Error("another program's entry is gone: ", err)
 	}
 }
 

@@ -117,6 +117,9 @@ func (s *source) compile(ctx context.Context, p platform, env []string, limit in
 	name := filepath.Join(s.dir, ".out", "breakwater"+p.exe())
 	args := append([]string{"build", "-trimpath", "-buildvcs=false", "-o", name}, flags...)
 	env = append(env, "GOOS="+p.os, "GOARCH="+p.arch, "GOFLAGS=", "GOWORK=off")
+	if dir := s.cache(); dir != "" {
+		env = append(env, "GOCACHE="+dir)
+	}
 	began := time.Now()
 	if _, err := output(ctx, s.dir, env, "go", append(args, ".")...); err != nil {
 		return nil, err

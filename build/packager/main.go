@@ -47,19 +47,19 @@ func run(ctx context.Context, args []string) error {
 	fs.Usage = func() { fmt.Fprint(fs.Output(), usage); fs.PrintDefaults() }
 	out := fs.String("out", "dist", "put the packages into this `folder`")
 	version := fs.String("version", "", "use this `version` in place of the one of FyneApp.toml, to try an upgrade")
-	twice := fs.Bool("twice", false, "make everything a second time, from another folder, and compare")
+	twice := fs.Bool("twice", false, "make everything a second time, from another folder and without what go has compiled before, and compare")
 	if err := fs.Parse(args); err != nil {
 		return err
 	}
 	if slices.Equal(fs.Args(), []string{"licences"}) {
 		return writeLicences(ctx, ".")
 	}
-	made, err := makeAll(ctx, *version, fs.Args())
+	made, err := makeAll(ctx, *version, fs.Args(), false)
 	if err != nil {
 		return err
 	}
 	if *twice {
-		again, err := makeAll(ctx, *version, fs.Args())
+		again, err := makeAll(ctx, *version, fs.Args(), true)
 		if err != nil {
 			return err
 		}
@@ -120,7 +120,9 @@ func named(names []string) ([]target, error) {
 }
 
 // makeAll makes the targets, or whatever can be made here when none is named.
-func makeAll(ctx context.Context, version string, names []string) (made tree, err error) {
+// fresh compiles everything anew: what lies in go's cache would be the same for
+// no other reason.
+func makeAll(ctx context.Context, version string, names []string, fresh bool) (made tree, err error) {
 	wanted, err := named(names)
 	if err != nil {
 		return nil, err
@@ -130,6 +132,7 @@ func makeAll(ctx context.Context, version string, names []string) (made tree, er
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, s.remove()) }()
+	s.fresh = fresh
 	if changes, err := output(ctx, ".", nil, "git", "status", "--porcelain"); err == nil && changes != "" {
 		say("note: the packages hold commit %.12s; changes that are not committed are left out", s.commit)
 	}

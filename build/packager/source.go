@@ -26,6 +26,7 @@ type source struct {
 	commit string
 	when   time.Time // of the commit: the time of everything in the packages
 	app    build.App
+	fresh  bool // compile everything anew, out of a cache of its own
 }
 
 // checkout writes HEAD of the repository into a new folder. version, when not
@@ -55,6 +56,14 @@ func checkout(ctx context.Context, repo, version string) (*source, error) {
 		return nil, errors.Join(err, s.remove())
 	}
 	return s, nil
+}
+
+// cache is where go keeps what it has compiled, empty for the usual place.
+func (s *source) cache() string {
+	if s.fresh {
+		return filepath.Join(s.dir, ".out", "cache")
+	}
+	return ""
 }
 
 func (s *source) remove() error { return os.RemoveAll(s.dir) }

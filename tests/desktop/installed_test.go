@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"breakwater/app/autostart"
 	"breakwater/app/setup"
 	"breakwater/proxy/client"
 )
@@ -65,6 +66,7 @@ func TestInstalled(t *testing.T) {
 			t.Errorf("after the update %q answered", got)
 		}
 		setUpAgents(t, d, p)
+		startAtSignIn(t)
 	default:
 		t.Fatalf("%s=%s: want first or again", installedVar, phase)
 	}
@@ -94,5 +96,18 @@ func setUpAgents(t *testing.T, d *Desktop, p *program) {
 	text, err := os.ReadFile(own)
 	if err != nil || !strings.Contains(string(text), p.url) {
 		t.Fatalf("the agent was not set up: %s %v", text, err)
+	}
+}
+
+// startAtSignIn switches the start at sign-in on as the window does. Removing
+// the package must undo it, too.
+func startAtSignIn(t *testing.T) {
+	t.Helper()
+	e := autostart.New(needBinary(t))
+	if e.Enabled() {
+		t.Error("it starts at sign-in without having been told to")
+	}
+	if err := e.Set(true); err != nil || !e.Enabled() {
+		t.Fatal("the start at sign-in cannot be switched on:", err)
 	}
 }
