@@ -48,6 +48,7 @@ type order struct {
 	Settings *control.SettingsPatch
 	Alert    *control.Alert
 	Show     *string
+	Combos   []string // names of combos to be added
 }
 
 // product is a facade in memory that ends its program on Quit.
@@ -101,6 +102,10 @@ func obey(ctx context.Context, fake *facadetest.Fake) {
 			_, _ = fake.EditSettings(ctx, *o.Settings)
 		case o.Alert != nil:
 			fake.Publish(control.Event{Type: control.EventAlert, Alert: o.Alert})
+		case o.Combos != nil:
+			for _, name := range o.Combos {
+				_, _ = fake.AddCombo(ctx, control.ComboInput{Name: name, Steps: []control.ComboStep{{Model: "openai/gpt-5"}}})
+			}
 		case o.Show != nil:
 			_ = fake.ShowWindow(ctx, *o.Show)
 		}

@@ -75,6 +75,9 @@ func (p *Panel) count(signals <-chan *dbus.Signal) {
 	}
 }
 
+// Stop takes the panel away, as one that crashes does.
+func (p *Panel) Stop() { _ = p.conn.Close() }
+
 // Layouts returns how often a menu has announced a change of its layout.
 func (p *Panel) Layouts() int {
 	p.mu.Lock()
