@@ -18,7 +18,8 @@ import (
 // chosen one.
 type connections struct {
 	u       *ui
-	rows    []view.ConnectionRow
+	rows    []*control.Connection
+	speeds  map[string]view.Speed
 	by      view.Column
 	reverse bool
 	chosen  string // id
@@ -100,7 +101,7 @@ func (p *connections) fill(i widget.ListItemID, o fyne.CanvasObject) {
 	if i >= len(p.rows) {
 		return
 	}
-	r, v := o.(*row), p.rows[i]
+	r, v := o.(*row), view.RowOf(p.rows[i], &p.u.snap, p.u.now())
 	r.cells[0].(*text).set(v.Priority)
 	p.fillSwitch(r.cells[1].(*toggle), v)
 	role := view.RoleText
@@ -112,7 +113,7 @@ func (p *connections) fill(i widget.ListItemID, o fyne.CanvasObject) {
 	name.setBelow(v.Provider + " · " + v.Dialects)
 	state.top.(*badge).show(v.Badge)
 	state.setBelow(v.LastError)
-	fillUse(r, v)
+	fillUse(r, v, p.speeds[v.ID])
 	r.tips[2], r.tips[3] = v.Provider+" · "+v.Dialects, v.StateTip()
 	buttons := r.cells[8].(*fyne.Container).Objects
 	up, down, more := buttons[0].(*iconButton), buttons[1].(*iconButton), buttons[2].(*iconButton)
@@ -131,7 +132,7 @@ func (p *connections) fill(i widget.ListItemID, o fyne.CanvasObject) {
 }
 
 // fillUse shows what the connection did and what is left of its quota.
-func fillUse(r *row, v view.ConnectionRow) {
+func fillUse(r *row, v view.ConnectionRow, speed view.Speed) {
 	quota := inside[*pair](r.cells[4])
 	show(quota, v.HasQuota)
 	if v.HasQuota {
@@ -139,9 +140,9 @@ func fillUse(r *row, v view.ConnectionRow) {
 		quota.setBelow(v.QuotaLine())
 	}
 	r.cells[5].(*text).set(v.Rate)
-	r.cells[6].(*text).set(v.FirstWords)
+	r.cells[6].(*text).set(speed.Word)
 	r.cells[7].(*text).set(v.LastUsed)
-	r.tips[4], r.tips[5], r.tips[6], r.tips[7] = v.Quota.Tip, v.RateTip, v.FirstTip, v.UsedTip
+	r.tips[4], r.tips[5], r.tips[6], r.tips[7] = v.Quota.Tip, v.RateTip, speed.Tip, v.UsedTip
 }
 
 func (p *connections) fillSwitch(t *toggle, v view.ConnectionRow) {
@@ -155,8 +156,8 @@ func (p *connections) fillSwitch(t *toggle, v view.ConnectionRow) {
 
 func (p *connections) apply() {
 	u := p.u
-	p.rows = view.ConnectionRows(u.snap, p.by, p.reverse, u.now())
-	view.FirstWords(p.rows, u.activity)
+	p.rows = view.SortConnections(u.snap.Connections, p.by, p.reverse)
+	p.speeds = view.Speeds(u.activity)
 	empty := u.known && len(p.rows) == 0
 	if p.connection() == nil && !empty && u.known {
 		p.chosen = p.rows[0].ID
@@ -176,7 +177,7 @@ func (p *connections) apply() {
 
 // at is the place of the chosen connection in the table.
 func (p *connections) at() int {
-	return slices.IndexFunc(p.rows, func(r view.ConnectionRow) bool { return r.ID == p.chosen })
+	return slices.IndexFunc(p.rows, func(c *control.Connection) bool { return c.ID == p.chosen })
 }
 
 // connection returns the chosen one, or nil.

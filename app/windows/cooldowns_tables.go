@@ -16,7 +16,7 @@ import (
 // coolingTable lists the connections that are out of routing.
 type coolingTable struct {
 	p       *cooldowns
-	rows    []view.CooldownRow
+	rows    []*control.Connection
 	healthy bool
 	marked  map[string]bool // ids
 	chosen  string          // id
@@ -79,7 +79,7 @@ func (t *coolingTable) fill(i widget.ListItemID, o fyne.CanvasObject) {
 	if i >= len(t.rows) {
 		return
 	}
-	r, v := o.(*row), t.rows[i]
+	r, v := o.(*row), view.CooldownRowOf(t.rows[i], t.p.u.now())
 	box, word := inside[*tick](r.cells[0]), inside[*rowWord](r.cells[5])
 	show(box, v.Clearable)
 	box.set(t.marked[v.ID])
@@ -108,9 +108,9 @@ func (t *coolingTable) mark(id string) {
 
 func (t *coolingTable) apply() {
 	u := t.p.u
-	t.rows = view.CooldownRows(u.snap, view.CooldownFilter{Provider: t.p.provider, Healthy: t.healthy}, u.now())
+	t.rows = view.CooldownList(u.snap.Connections, view.CooldownFilter{Provider: t.p.provider, Healthy: t.healthy}, u.now())
 	for id := range t.marked {
-		if !slices.ContainsFunc(t.rows, func(r view.CooldownRow) bool { return r.ID == id && r.Clearable }) {
+		if !slices.ContainsFunc(t.rows, func(c *control.Connection) bool { return c.ID == id && view.Clearable(c, u.now()) }) {
 			delete(t.marked, id)
 		}
 	}
@@ -127,7 +127,7 @@ func (t *coolingTable) apply() {
 }
 
 func (t *coolingTable) at() int {
-	return slices.IndexFunc(t.rows, func(r view.CooldownRow) bool { return r.ID == t.chosen })
+	return slices.IndexFunc(t.rows, func(c *control.Connection) bool { return c.ID == t.chosen })
 }
 
 func (t *coolingTable) choose(id string) {
@@ -142,7 +142,7 @@ func (t *coolingTable) typed(e *fyne.KeyEvent) bool {
 	if at < 0 {
 		return false
 	}
-	v := t.rows[at]
+	v := view.CooldownRowOf(t.rows[at], t.p.u.now())
 	switch e.Name {
 	case fyne.KeySpace:
 		if v.Clearable {

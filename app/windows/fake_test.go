@@ -3,6 +3,7 @@
 package windows
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -249,13 +250,12 @@ func (f *fake) PauseFor(_ context.Context, d time.Duration) error {
 func (f *fake) Activity(_ context.Context, q control.ActivityQuery) ([]control.Activity, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	var out []control.Activity
-	for _, a := range f.rows {
-		if q.Before == 0 || a.ID < q.Before {
-			out = append(out, a)
-		}
+	from := 0
+	if q.Before != 0 {
+		from, _ = slices.BinarySearchFunc(f.rows, q.Before, func(a control.Activity, id int64) int { return cmp.Compare(id-1, a.ID) })
 	}
-	return out[:min(len(out), max(q.Limit, 1))], nil
+	rest := f.rows[from:]
+	return slices.Clone(rest[:min(len(rest), max(q.Limit, 1))]), nil
 }
 
 func (f *fake) Settings(context.Context) (control.Settings, error) {

@@ -205,10 +205,9 @@ func (p *overview) applyNotices() {
 func (p *overview) applyConnections(s control.Snapshot, more int) {
 	u := p.u
 	p.serving.set(view.Serving(u.snap))
-	rows := view.ConnectionRows(s, view.ByOrder, false, u.now())
-	p.conns.resize(len(rows))
-	for i, v := range rows {
-		r, c := p.conns.rows[i], s.Connections[i]
+	p.conns.resize(len(s.Connections))
+	for i, c := range s.Connections {
+		r, v := p.conns.rows[i], view.RowOf(&c, &s, u.now())
 		r.cells[0].(*text).set(v.Name)
 		r.cells[1].(*badge).show(v.Badge)
 		r.cells[2].(*text).set(v.Provider)

@@ -25,7 +25,7 @@ type provider struct {
 	options []view.Option
 	pick    *choice
 
-	rows    []view.ConnectionRow
+	rows    []*control.Connection
 	chosen  int
 	cols    columns
 	list    *pickList
@@ -128,7 +128,7 @@ func (p *provider) fill(i widget.ListItemID, o fyne.CanvasObject) {
 	if i >= len(p.rows) {
 		return
 	}
-	r, v := o.(*row), p.rows[i]
+	r, v := o.(*row), view.RowOf(p.rows[i], &p.u.snap, p.u.now())
 	r.cells[0].(*text).set(v.Name)
 	r.cells[1].(*badge).show(v.Badge)
 	r.cells[2].(*text).set(v.Rate)
@@ -143,7 +143,7 @@ const fewConnections = 8
 func (p *provider) apply() {
 	u := p.u
 	p.applyPick()
-	p.rows = slices.DeleteFunc(view.ConnectionRows(u.snap, view.ByOrder, false, u.now()), func(r view.ConnectionRow) bool { return r.ProviderID != p.id })
+	p.rows = slices.DeleteFunc(view.SortConnections(u.snap.Connections, view.ByOrder, false), func(c *control.Connection) bool { return c.Provider != p.id })
 	height := 34 + rowHeight*float32(min(len(p.rows), fewConnections)) + 8
 	if l, ok := p.listBox.Layout.(sized); !ok || l.height != height {
 		p.listBox.Layout = sized{height: height}

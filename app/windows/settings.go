@@ -47,6 +47,7 @@ type settings struct {
 	rules      *ruleSettings
 	leases     *leaseSettings
 	boxes      map[string]fyne.CanvasObject
+	all        *fyne.Container
 }
 
 func newSettings(u *ui) *settings {
@@ -89,6 +90,7 @@ func (p *settings) open(key string) {
 	}
 	p.section = key
 	p.choice.set(at)
+	p.ensure()
 	p.parts[at].load()
 	p.u.redraw()
 }
@@ -104,14 +106,19 @@ func (p *settings) head() heading {
 	return heading{title: p.title(), line: line}
 }
 
+// build makes the section shown; the others are made when they are.
 func (p *settings) build() fyne.CanvasObject {
-	p.boxes = map[string]fyne.CanvasObject{}
-	all := container.NewStack()
-	for _, x := range p.parts {
-		p.boxes[x.key] = x.build()
-		all.Add(p.boxes[x.key])
+	p.boxes, p.all = map[string]fyne.CanvasObject{}, container.NewStack()
+	p.ensure()
+	return p.all
+}
+
+// ensure makes the section shown, once.
+func (p *settings) ensure() {
+	if p.boxes[p.section] == nil {
+		p.boxes[p.section] = p.parts[p.at()].build()
+		p.all.Add(p.boxes[p.section])
 	}
-	return all
 }
 
 func (p *settings) apply() {

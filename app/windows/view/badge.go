@@ -139,8 +139,8 @@ func BreakerBadge(br control.Breaker, now time.Time) Badge {
 
 // Counting reports whether anything in the snapshot counts down at now.
 func Counting(s control.Snapshot, now time.Time) bool {
-	for _, c := range s.Connections {
-		if c.Until != nil && c.Until.After(now) || len(Locked(c, now)) > 0 {
+	for i := range s.Connections {
+		if c := &s.Connections[i]; c.Until != nil && c.Until.After(now) || anyLocked(c, now) {
 			return true
 		}
 	}

@@ -105,13 +105,11 @@ func TestQuotaBars(t *testing.T) {
 }
 
 func TestFirstWordsAreTheMiddleOfTheLastAnswers(t *testing.T) {
-	rows := []ConnectionRow{{ID: "a"}, {ID: "b"}}
 	list := []control.Activity{{ConnectionID: "a", Result: "failed", FirstOutputMs: 9}, {ConnectionID: "a", Result: "answered", FirstOutputMs: -1}}
 	for _, ms := range []int64{900, 100, 300} {
 		list = append(list, control.Activity{ConnectionID: "a", Result: "answered", FirstOutputMs: ms})
 	}
-	FirstWords(rows, list)
-	if rows[0].FirstWords != "300 ms" || rows[1].FirstWords != "" {
-		t.Errorf("%+v", rows)
+	if got := Speeds(list); len(got) != 1 || got["a"].Word != "300 ms" {
+		t.Errorf("%+v", got)
 	}
 }

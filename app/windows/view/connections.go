@@ -25,14 +25,11 @@ type ConnectionRow struct {
 	ErrorTip   string // exact time of the last error
 	Rate       string // answered of all attempts since start, in percent
 	RateTip    string
-	// FirstWords is how long the first words of its last answers took in the
-	// middle.
-	FirstWords, FirstTip string
-	Quota                Quota // the fullest window
-	HasQuota             bool
-	First                bool // in routing order
-	Last                 bool
-	Cooling              bool // a cooldown can be cleared
+	Quota      Quota // the fullest window
+	HasQuota   bool
+	First      bool // in routing order
+	Last       bool
+	Cooling    bool // a cooldown can be cleared
 }
 
 // StateTip returns the exact times behind state and last error.
@@ -69,29 +66,38 @@ const (
 	ByQuota    Column = "quota"
 )
 
-// ConnectionRows returns the rows of the table, sorted.
-func ConnectionRows(s control.Snapshot, by Column, reverse bool, now time.Time) []ConnectionRow {
-	list := slices.Clone(s.Connections)
-	slices.SortStableFunc(list, func(a, b control.Connection) int {
+// SortConnections returns the connections in the order of a column. They point
+// into the list given; a row is made when it is shown.
+func SortConnections(list []control.Connection, by Column, reverse bool) []*control.Connection {
+	out := make([]*control.Connection, len(list))
+	for i := range list {
+		out[i] = &list[i]
+	}
+	if by == ByOrder && !reverse {
+		return out
+	}
+	slices.SortStableFunc(out, func(a, b *control.Connection) int {
 		n := compare(a, b, by)
 		if reverse {
 			return -n
 		}
 		return n
 	})
-	rows := make([]ConnectionRow, len(list))
-	for i, c := range list {
-		rows[i] = connectionRow(c, now)
-		if s.Paused {
-			rows[i].Badge = pausedBadge(c, rows[i].Badge)
-		}
-		rows[i].First = c.ID == s.Connections[0].ID
-		rows[i].Last = c.ID == s.Connections[len(s.Connections)-1].ID
-	}
-	return rows
+	return out
 }
 
-func compare(a, b control.Connection, by Column) int {
+// RowOf returns the row of one connection of a snapshot.
+func RowOf(c *control.Connection, s *control.Snapshot, now time.Time) ConnectionRow {
+	r := connectionRow(c, now)
+	if s.Paused {
+		r.Badge = pausedBadge(*c, r.Badge)
+	}
+	r.First = c.ID == s.Connections[0].ID
+	r.Last = c.ID == s.Connections[len(s.Connections)-1].ID
+	return r
+}
+
+func compare(a, b *control.Connection, by Column) int {
 	switch by {
 	case ByName:
 		return strings.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name))
@@ -109,7 +115,7 @@ func compare(a, b control.Connection, by Column) int {
 
 // quotaUsed is the share used of the fullest window, below nothing where none is
 // known.
-func quotaUsed(c control.Connection) float64 {
+func quotaUsed(c *control.Connection) float64 {
 	most := -1.0
 	if u := c.Usage; u != nil {
 		for _, w := range u.Models {
@@ -124,7 +130,7 @@ func quotaUsed(c control.Connection) float64 {
 	return most
 }
 
-func used(c control.Connection) time.Time {
+func used(c *control.Connection) time.Time {
 	if c.LastUsedAt == nil {
 		return time.Time{}
 	}
@@ -141,11 +147,11 @@ func rank(s control.State) int {
 	return slices.Index(order, s)
 }
 
-func connectionRow(c control.Connection, now time.Time) ConnectionRow {
+func connectionRow(c *control.Connection, now time.Time) ConnectionRow {
 	row := ConnectionRow{
-		ID: c.ID, Name: c.Name, Active: c.Active, Badge: ConnectionBadge(c, now),
+		ID: c.ID, Name: c.Name, Active: c.Active, Badge: ConnectionBadge(*c, now),
 		Provider: c.ProviderName, ProviderID: c.Provider, Dialects: dialects(c.Dialects), Priority: strconv.Itoa(c.Priority),
-		LastError: lastError(c), LastUsed: T("never"),
+		LastError: lastError(*c), LastUsed: T("never"),
 		Cooling: c.State == control.StateCooling || c.State == control.StateModelLocked,
 	}
 	if c.State == control.StateServing || c.State == control.StateOff {
@@ -164,9 +170,12 @@ func connectionRow(c control.Connection, now time.Time) ConnectionRow {
 	return row
 }
 
-// FirstWords fills in how long the first words took: the middle of the last
-// answers that are known, at most 20 for each connection.
-func FirstWords(rows []ConnectionRow, list []control.Activity) {
+// Speed is how long the first words of a connection's last answers took.
+type Speed struct{ Word, Tip string }
+
+// Speeds returns how long the first words took, by connection: the middle of
+// the last answers that are known, at most 20 for each.
+func Speeds(list []control.Activity) map[string]Speed {
 	const most = 20
 	took := map[string][]int64{}
 	for i := range list {
@@ -175,13 +184,12 @@ func FirstWords(rows []ConnectionRow, list []control.Activity) {
 			took[a.ConnectionID] = append(took[a.ConnectionID], a.FirstOutputMs)
 		}
 	}
-	for i := range rows {
-		if ms := took[rows[i].ID]; len(ms) > 0 {
-			slices.Sort(ms)
-			rows[i].FirstWords = Span(ms[len(ms)/2])
-			rows[i].FirstTip = Tf("time to the first words, in the middle of the last %d answers", len(ms))
-		}
+	out := make(map[string]Speed, len(took))
+	for id, ms := range took {
+		slices.Sort(ms)
+		out[id] = Speed{Span(ms[len(ms)/2]), Tf("time to the first words, in the middle of the last %d answers", len(ms))}
 	}
+	return out
 }
 
 func dialects(list []string) string {

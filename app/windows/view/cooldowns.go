@@ -33,26 +33,31 @@ type CooldownFilter struct {
 	Healthy  bool   // those that serve too
 }
 
-// CooldownRows returns the lines of the cooldown manager: terminal states
-// first, then the longest remaining.
-func CooldownRows(s control.Snapshot, f CooldownFilter, now time.Time) []CooldownRow {
-	list := make([]control.Connection, 0, len(s.Connections))
-	for _, c := range s.Connections {
+// CooldownList returns the connections that the cooldown manager lists: those
+// in terminal states first, then those with the longest remaining. They point
+// into the list given; a line is made when it is shown.
+func CooldownList(list []control.Connection, f CooldownFilter, now time.Time) []*control.Connection {
+	type entry struct {
+		c    *control.Connection
+		rank int
+		end  time.Time
+	}
+	var found []entry
+	for i := range list {
+		c := &list[i]
 		if (f.Provider == "" || c.Provider == f.Provider) && (f.Healthy || sidelined(c, now)) {
-			list = append(list, c)
+			found = append(found, entry{c, cooldownRank(c, now), end(c, now)})
 		}
 	}
-	slices.SortStableFunc(list, func(a, b control.Connection) int {
-		return cmp.Or(cooldownRank(a, now)-cooldownRank(b, now), end(b, now).Compare(end(a, now)))
-	})
-	rows := make([]CooldownRow, len(list))
-	for i, c := range list {
-		rows[i] = cooldownRow(c, now)
+	slices.SortStableFunc(found, func(a, b entry) int { return cmp.Or(a.rank-b.rank, b.end.Compare(a.end)) })
+	out := make([]*control.Connection, len(found))
+	for i, e := range found {
+		out[i] = e.c
 	}
-	return rows
+	return out
 }
 
-func cooldownRank(c control.Connection, now time.Time) int {
+func cooldownRank(c *control.Connection, now time.Time) int {
 	switch {
 	case c.State.Terminal():
 		return 0
@@ -62,10 +67,11 @@ func cooldownRank(c control.Connection, now time.Time) int {
 	return 2
 }
 
-func cooldownRow(c control.Connection, now time.Time) CooldownRow {
+// CooldownRowOf returns the line of one connection.
+func CooldownRowOf(c *control.Connection, now time.Time) CooldownRow {
 	r := CooldownRow{
-		ID: c.ID, Name: c.Name, Provider: c.ProviderName, Badge: ConnectionBadge(c, now), LastError: lastError(c),
-		Terminal: c.State.Terminal(), Clearable: clearable(c, now),
+		ID: c.ID, Name: c.Name, Provider: c.ProviderName, Badge: ConnectionBadge(*c, now), LastError: lastError(*c),
+		Terminal: c.State.Terminal(), Clearable: Clearable(c, now),
 	}
 	r.Badge.Rest, r.Badge.Tip = "", ""
 	if c.LastErrorAt != nil && r.LastError != "" {
@@ -74,7 +80,7 @@ func cooldownRow(c control.Connection, now time.Time) CooldownRow {
 	if t := end(c, now); !t.IsZero() && !r.Terminal {
 		r.Remaining, r.RemainingTip = Left(t, now), Tf("until %s", Exact(t))
 	}
-	locked := Locked(c, now)
+	locked := Locked(*c, now)
 	var tips []string
 	for _, l := range locked {
 		tips = append(tips, lockLine(l, now))
@@ -109,7 +115,7 @@ func Locked(c control.Connection, now time.Time) []control.Lockout {
 
 // end is when the last of what keeps a connection out has run out; zero when
 // nothing does or no time cures it.
-func end(c control.Connection, now time.Time) time.Time {
+func end(c *control.Connection, now time.Time) time.Time {
 	var out time.Time
 	later := func(t *time.Time) {
 		if t != nil && t.After(now) && t.After(out) {
@@ -128,8 +134,8 @@ func end(c control.Connection, now time.Time) time.Time {
 
 // sidelined reports whether a connection, or a model of it, is out of routing
 // for a reason that is not the user's own switch.
-func sidelined(c control.Connection, now time.Time) bool {
-	if clearable(c, now) {
+func sidelined(c *control.Connection, now time.Time) bool {
+	if Clearable(c, now) {
 		return true
 	}
 	switch c.State {
@@ -139,22 +145,26 @@ func sidelined(c control.Connection, now time.Time) bool {
 	return true
 }
 
-// clearable reports whether a clear changes anything: there is a cooldown or a
+// Clearable reports whether a clear changes anything: there is a cooldown or a
 // lockout, and no terminal state above it.
-func clearable(c control.Connection, now time.Time) bool {
+func Clearable(c *control.Connection, now time.Time) bool {
 	if c.State.Terminal() {
 		return false
 	}
 	return c.State == control.StateCooling || c.State == control.StateModelLocked ||
-		c.RateLimitedUntil != nil && c.RateLimitedUntil.After(now) || len(Locked(c, now)) > 0
+		c.RateLimitedUntil != nil && c.RateLimitedUntil.After(now) || anyLocked(c, now)
+}
+
+func anyLocked(c *control.Connection, now time.Time) bool {
+	return slices.ContainsFunc(c.Lockouts, func(l control.Lockout) bool { return l.Until.After(now) })
 }
 
 // Sidelined returns how many lines the cooldown manager lists, for the rail's
 // count.
 func Sidelined(s control.Snapshot, now time.Time) int {
 	n := 0
-	for _, c := range s.Connections {
-		if sidelined(c, now) {
+	for i := range s.Connections {
+		if sidelined(&s.Connections[i], now) {
 			n++
 		}
 	}
@@ -164,14 +174,19 @@ func Sidelined(s control.Snapshot, now time.Time) int {
 // CooldownsLine is the header line of the cooldowns page.
 func CooldownsLine(s control.Snapshot, now time.Time) string {
 	out, terminal, models := 0, 0, 0
-	for _, c := range s.Connections {
+	for i := range s.Connections {
+		c := &s.Connections[i]
 		switch {
 		case c.State.Terminal():
 			terminal++
 		case c.State != control.StateOff && !c.State.Available():
 			out++
 		}
-		models += len(Locked(c, now))
+		for _, l := range c.Lockouts {
+			if l.Until.After(now) {
+				models++
+			}
+		}
 	}
 	var parts []string
 	switch {
@@ -209,16 +224,17 @@ type Clearing struct {
 // provider when no names are given, or all.
 func ClearingOf(s control.Snapshot, ids []string, provider string, now time.Time) Clearing {
 	var out Clearing
-	for _, c := range s.Connections {
+	for i := range s.Connections {
+		c := &s.Connections[i]
 		if ids != nil && !slices.Contains(ids, c.ID) || ids == nil && provider != "" && c.Provider != provider {
 			continue
 		}
 		switch {
 		case c.State.Terminal():
 			out.Terminal++
-		case clearable(c, now):
+		case Clearable(c, now):
 			out.IDs = append(out.IDs, c.ID)
-			out.Lockouts += len(Locked(c, now))
+			out.Lockouts += len(Locked(*c, now))
 		}
 	}
 	return out

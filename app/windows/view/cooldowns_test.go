@@ -46,7 +46,7 @@ func TestCooldownRowsListWhatIsOutOfRouting(t *testing.T) {
 		"cool well off":                {Provider: "a", Healthy: true},
 		"":                             {Provider: "none"},
 	} {
-		if got := ids(CooldownRows(s, f, coolNow)); got != want {
+		if got := ids(cooldownRows(s, f, coolNow)); got != want {
 			t.Errorf("%+v lists %q, want %q", f, got, want)
 		}
 	}
@@ -59,7 +59,7 @@ func TestCooldownRowsListWhatIsOutOfRouting(t *testing.T) {
 }
 
 func TestCooldownRowTellsTheLongestOfConnectionAndLockouts(t *testing.T) {
-	rows := CooldownRows(coolSnapshot(), CooldownFilter{}, coolNow)
+	rows := cooldownRows(coolSnapshot(), CooldownFilter{}, coolNow)
 	cool, lock, poor, open := rows[2], rows[1], rows[0], rows[3]
 	if cool.Remaining != "3 min 00 s" || cool.LastError != "429, rate limited" || cool.Badge.Text() != "cooling" || !cool.Clearable {
 		t.Errorf("%+v", cool)
@@ -155,4 +155,12 @@ func TestProviderOptionsNameEachOnce(t *testing.T) {
 	if !slices.Equal(got, []Option{{"a", "Alpha", "Alpha"}, {"b", "Beta", "Beta"}, {"c", "gamma", "gamma"}}) {
 		t.Errorf("%+v", got)
 	}
+}
+
+func cooldownRows(s control.Snapshot, f CooldownFilter, now time.Time) []CooldownRow {
+	out := []CooldownRow{}
+	for _, c := range CooldownList(s.Connections, f, now) {
+		out = append(out, CooldownRowOf(c, now))
+	}
+	return out
 }

@@ -75,9 +75,16 @@ func (h *History) Strip(provider string, list []control.Activity, now time.Time)
 	}
 	failed := 0
 	for i := range list {
-		for _, step := range list[i].Trace {
+		if now.Sub(list[i].At) > 2*HistorySpan {
+			break // the newest come first, and no request takes an hour
+		}
+		for j := range list[i].Trace {
+			step := &list[i].Trace[j]
+			if step.Kind != control.StepFailed || step.Provider != provider {
+				continue
+			}
 			at := list[i].At.Add(time.Duration(step.OffsetMs) * time.Millisecond)
-			if step.Kind == control.StepFailed && step.Provider == provider && now.Sub(at) < HistorySpan {
+			if now.Sub(at) < HistorySpan {
 				s.Ticks, failed = append(s.Ticks, since(at, now)), failed+1
 			}
 		}

@@ -19,9 +19,12 @@ const overviewRows = 10
 // more counts what was left out.
 func Brief(s control.Snapshot) (brief control.Snapshot, moreConnections, moreBreakers int) {
 	if n := len(s.Connections); n > overviewRows {
-		list := slices.Clone(s.Connections)
-		slices.SortStableFunc(list, func(a, b control.Connection) int { return cmp.Compare(weight(a), weight(b)) })
-		s.Connections, moreConnections = list[:overviewRows], n-overviewRows
+		list := SortConnections(s.Connections, ByOrder, false)
+		slices.SortStableFunc(list, func(a, b *control.Connection) int { return cmp.Compare(weight(a), weight(b)) })
+		s.Connections, moreConnections = nil, n-overviewRows
+		for _, c := range list[:overviewRows] {
+			s.Connections = append(s.Connections, *c)
+		}
 	}
 	if n := len(s.Breakers); n > overviewRows {
 		list := slices.Clone(s.Breakers)
@@ -33,7 +36,7 @@ func Brief(s control.Snapshot) (brief control.Snapshot, moreConnections, moreBre
 
 // weight orders connections for the overview: what is busy, what is in trouble,
 // what serves, what is off.
-func weight(c control.Connection) int {
+func weight(c *control.Connection) int {
 	switch {
 	case c.InFlight > 0:
 		return 0
@@ -53,7 +56,8 @@ func calm(b control.Breaker) int {
 func Serving(s control.Snapshot) string {
 	var parts []string
 	waiting := 0
-	for _, c := range s.Connections {
+	for i := range s.Connections {
+		c := &s.Connections[i]
 		if c.InFlight > 0 {
 			parts = append(parts, Tf("%d at %s", c.InFlight, c.Name))
 		}
@@ -91,7 +95,11 @@ const failureRows = 5
 // Failures sums up the failed attempts and the refused requests of the last
 // hour among those that are known, the most frequent first.
 func Failures(list []control.Activity, now time.Time) []Failure {
-	type kind struct{ who, why string }
+	type kind struct {
+		who, reason string
+		status      int
+		refused     bool
+	}
 	type sum struct {
 		n    int
 		last time.Time
@@ -101,16 +109,14 @@ func Failures(list []control.Activity, now time.Time) []Failure {
 	for i := range list {
 		a := &list[i]
 		if now.Sub(a.At) > time.Hour {
-			continue
+			break // the newest come first
 		}
-		for _, s := range a.Trace {
+		for j := range a.Trace {
+			s := &a.Trace[j]
 			if s.Kind != control.StepFailed && s.Kind != control.StepCut && s.Kind != control.StepRefused {
 				continue
 			}
-			k := kind{s.ConnectionName, failureWhy(s)}
-			if s.Kind == control.StepRefused {
-				k.who = T("Breakwater")
-			}
+			k := kind{s.ConnectionName, s.Reason, s.Status, s.Kind == control.StepRefused}
 			x := sums[k]
 			x.n++
 			if at := a.At.Add(time.Duration(s.OffsetMs) * time.Millisecond); at.After(x.last) {
@@ -121,7 +127,10 @@ func Failures(list []control.Activity, now time.Time) []Failure {
 	}
 	var out []Failure
 	for k, x := range sums {
-		out = append(out, Failure{Who: k.who, Why: k.why, Count: strconv.Itoa(x.n), Last: Ago(x.last, now), Tip: Exact(x.last), ID: x.id})
+		if k.refused {
+			k.who = T("Breakwater")
+		}
+		out = append(out, Failure{Who: k.who, Why: failureWhy(k.reason, k.status), Count: strconv.Itoa(x.n), Last: Ago(x.last, now), Tip: Exact(x.last), ID: x.id})
 	}
 	slices.SortFunc(out, func(a, b Failure) int {
 		return cmp.Or(cmp.Compare(len(b.Count), len(a.Count)), strings.Compare(b.Count, a.Count), strings.Compare(a.Who+a.Why, b.Who+b.Why))
@@ -129,13 +138,13 @@ func Failures(list []control.Activity, now time.Time) []Failure {
 	return out[:min(len(out), failureRows)]
 }
 
-func failureWhy(s control.Step) string {
-	why := Reason(s.Reason)
+func failureWhy(reason string, status int) string {
+	why := Reason(reason)
 	switch {
-	case s.Status == 0:
+	case status == 0:
 		return why
 	case why == "":
-		return Tf("status %d", s.Status)
+		return Tf("status %d", status)
 	}
-	return Tf("%d, %s", s.Status, why)
+	return Tf("%d, %s", status, why)
 }

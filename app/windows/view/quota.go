@@ -1,8 +1,10 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -113,14 +115,25 @@ type QuotaOwner struct {
 	Windows  []Quota
 }
 
+// quotaOwners is how many subscriptions the overview shows the windows of.
+const quotaOwners = 4
+
 // QuotaOwners returns the Claude connections whose windows are known, in
-// routing order.
+// routing order: all while they are few, else those with the least left.
 func QuotaOwners(s control.Snapshot, now time.Time) []QuotaOwner {
-	var out []QuotaOwner
-	for _, c := range s.Connections {
-		if list := Quotas(c.Usage, now); len(list) > 0 && c.Active {
-			out = append(out, QuotaOwner{c.ID, c.Name, list})
+	var list []*control.Connection
+	for i := range s.Connections {
+		if c := &s.Connections[i]; c.Active && quotaUsed(c) >= 0 {
+			list = append(list, c)
 		}
+	}
+	if len(list) > quotaOwners {
+		slices.SortStableFunc(list, func(a, b *control.Connection) int { return cmp.Compare(quotaUsed(b), quotaUsed(a)) })
+		list = list[:quotaOwners]
+	}
+	var out []QuotaOwner
+	for _, c := range list {
+		out = append(out, QuotaOwner{c.ID, c.Name, Quotas(c.Usage, now)})
 	}
 	return out
 }

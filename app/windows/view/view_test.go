@@ -309,7 +309,7 @@ func TestConnectionRowsSort(t *testing.T) {
 	s := control.Snapshot{Connections: []control.Connection{conn("b", control.StateServing, nil), conn("a", control.StateOff, nil), conn("c", control.StateOpen, nil)}}
 	order := func(by Column, reverse bool) string {
 		out := ""
-		for _, r := range ConnectionRows(s, by, reverse, now) {
+		for _, r := range connectionRows(s, by, reverse, now) {
 			out += r.Name
 		}
 		return out
@@ -323,7 +323,7 @@ func TestConnectionRowsSort(t *testing.T) {
 			t.Errorf("%s: %s, want %s", c.by, got, c.want)
 		}
 	}
-	rows := ConnectionRows(s, ByName, false, now)
+	rows := connectionRows(s, ByName, false, now)
 	if !rows[1].First || !rows[2].Last || rows[0].First {
 		t.Error("first and last are those of the routing order, however the table is sorted")
 	}
@@ -421,4 +421,12 @@ func TestSpansAndSizesAreShort(t *testing.T) {
 			t.Errorf("%d: %q, want %q", n, got, want)
 		}
 	}
+}
+
+func connectionRows(s control.Snapshot, by Column, reverse bool, now time.Time) []ConnectionRow {
+	var out []ConnectionRow
+	for _, c := range SortConnections(s.Connections, by, reverse) {
+		out = append(out, RowOf(c, &s, now))
+	}
+	return out
 }
