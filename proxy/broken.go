@@ -73,11 +73,11 @@ func (s *relay) deliver() verdict {
 	}
 	s.t.credit()
 	s.t.x.finish(http.StatusOK, "truncated")
-	panic(http.ErrAbortHandler)
+	s.t.x.out.cut()
+	return ended
 }
 
-// cut records a truncated answer and drops the client's connection, so that
-// no client can take it for a whole one.
+// cut records a truncated answer and drops the client's connection.
 func (t *attempt) cut(o outcome.Outcome) {
 	x := t.x
 	effect := t.permit.Report(t.clean(o))
@@ -91,7 +91,7 @@ func (t *attempt) cut(o outcome.Outcome) {
 		DurationMs: time.Since(t.began).Milliseconds(), Until: x.s.svc.Real(effect.Until),
 	}, t.route)
 	x.finish(http.StatusOK, "truncated")
-	panic(http.ErrAbortHandler)
+	x.out.cut()
 }
 
 // lost handles a stream that ended before the client saw any of it.

@@ -103,18 +103,45 @@ func (o *output) write(p []byte) bool {
 	return o.err == nil
 }
 
+// last writes what the end of the answer takes along: one packet for both.
+func (o *output) last(p []byte) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.put(p)
+	return o.err == nil
+}
+
+// flush sends what last has left behind, when something follows after all.
+func (o *output) flush() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.headed && o.err == nil {
+		o.err = o.ctl.Flush()
+	}
+}
+
+// cut drops the client's connection behind all that was written, so that no
+// client can take the answer for a whole one.
+func (o *output) cut() {
+	o.flush()
+	panic(http.ErrAbortHandler)
+}
+
 // send writes and flushes. The caller holds the lock.
 func (o *output) send(p []byte) {
+	if o.put(p); len(p) > 0 && o.err == nil {
+		o.err = o.ctl.Flush()
+	}
+}
+
+func (o *output) put(p []byte) {
 	if len(p) == 0 || o.err != nil {
 		return
 	}
 	o.extend()
-	n, err := o.w.Write(p)
+	var n int
+	n, o.err = o.w.Write(p)
 	o.sent += int64(n)
-	if err == nil {
-		err = o.ctl.Flush()
-	}
-	o.err = err
 }
 
 // extend gives the next write its time. A deadline is set for some writes at
@@ -135,9 +162,6 @@ func (o *output) bytes() int64 {
 	return o.sent
 }
 
-// close ends the output. The deadline of a write must not outlive the answer:
-// the connection is used again.
-func (o *output) close() {
-	o.quiet()
-	_ = o.ctl.SetWriteDeadline(time.Time{}) // unsupported only without a socket
-}
+// close ends the output. The deadline stays for what net/http has yet to write;
+// it takes it away before the connection is used again.
+func (o *output) close() { o.quiet() }

@@ -45,6 +45,7 @@ type relay struct {
 	passed int64  // bytes that went to the client
 	headed bool   // the client has the headers
 	open   bool   // past the commit point
+	over   bool   // the upstream's stream ends with these bytes
 	back   *time.Timer
 }
 
@@ -62,6 +63,7 @@ func (t *attempt) stream(ctx context.Context, res *http.Response) verdict {
 	for {
 		n, err := res.Body.Read(*bufp)
 		if n > 0 {
+			s.over = errors.Is(err, io.EOF)
 			if v, over := s.take((*bufp)[:n]); over {
 				return v
 			}
@@ -229,6 +231,9 @@ func (s *relay) out(p []byte) bool {
 		s.t.head(s.res, -1)
 	}
 	s.passed += int64(len(p))
+	if s.over {
+		return s.t.x.out.last(p)
+	}
 	return s.t.x.out.write(p)
 }
 
@@ -267,6 +272,10 @@ func (s *relay) end(ctx context.Context, err error) verdict {
 		s.scan.Flush(s.event)
 	}
 	complete := s.failAt < 0 && s.t.x.rt.dialect.Complete(s.last)
+	if s.over && s.headed && !complete {
+		s.over = false
+		s.t.x.out.flush()
+	}
 	switch {
 	case s.headed && complete:
 		if !s.pass(nil) {

@@ -34,6 +34,8 @@ const (
 	maxIdlePerHost    = 64
 	maxIdle           = 256
 	keepAliveInterval = 30 * time.Second
+	// readBuffer takes what has piled up of a quick stream in one go.
+	readBuffer = 16 << 10
 )
 
 // bodiesOfReplay is how often the transport asks for the body again in one
@@ -105,6 +107,7 @@ func New(o Options) *Client {
 		MaxIdleConnsPerHost:    maxIdlePerHost,
 		IdleConnTimeout:        idleTimeout,
 		MaxResponseHeaderBytes: maxHeaderBytes,
+		ReadBufferSize:         readBuffer,
 		DisableCompression:     true,
 		ForceAttemptHTTP2:      true,
 		HTTP2: &http.HTTP2Config{
