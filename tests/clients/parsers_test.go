@@ -27,7 +27,7 @@ func TestVendorParsers(t *testing.T) {
 	if os.Getenv("RUN_CLIENTS") == "" || dir == "" {
 		t.Skip("the vendors' parsers run only with RUN_CLIENTS=1 and BREAKWATER_CLIENTS: build/clients sets them")
 	}
-	const streams = 300
+	const streams = 2000
 	k := scenario.Start(t)
 	k.Add("alpha", "demo")
 	var jobs []string
