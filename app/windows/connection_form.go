@@ -55,7 +55,8 @@ type connectionForm struct {
 	credential                     *choice
 	dialects                       []*keyToggle // beside provider.Dialects
 	cooling                        *keyToggle
-	sub                            *claudeBox // nil where there is no such section
+	sub                            *claudeBox        // nil where there is no such section
+	limits                         map[string]*field // by the keys of view.LimitLines
 	lines                          map[string]*formLine
 	passNote                       *text
 	advanced                       *fyne.Container
@@ -66,7 +67,7 @@ type connectionForm struct {
 // newConnectionForm makes the form of a stored connection, or of a new one
 // where c is nil.
 func newConnectionForm(u *ui, p control.Provider, d view.Draft, c *control.Connection) *connectionForm {
-	f := &connectionForm{provider: p, draft: d, stored: c != nil && c.HasSecret, lines: map[string]*formLine{}}
+	f := &connectionForm{provider: p, draft: d, stored: c != nil && c.HasSecret, lines: map[string]*formLine{}, limits: map[string]*field{}}
 	if p.Claude {
 		f.sub = newClaudeBox(u, true)
 		f.sub.show(c, true)
@@ -162,10 +163,10 @@ func (f *connectionForm) makeBox() {
 		f.line("defaultModel", view.T("Default model"), view.T("Sent in place of a model that this provider does not offer, so that it can stand in for another."), f.model),
 		f.line("models", view.T("Models"), view.T("Patterns with *, separated by commas. Leave empty for the catalogue's."), f.models),
 		switchLine(f.cooling, view.T("Never cool"), view.T("Keep trying it after a failure. The breaker of its provider still applies.")))
-	f.advanced = container.New(stack{12}, advanced...)
+	f.advanced = container.New(stack{12}, append(advanced, f.makeLimits()...)...)
 	f.more = newLink(view.T("More settings"), func() { f.unfold(!f.advanced.Visible()) })
 	f.box = container.New(stack{12}, append(objects, container.New(line{}, f.more), f.advanced)...)
-	f.unfold(f.draft.BaseURL != "" && !p.Custom || f.draft.DefaultModel != "" || f.draft.Models != "" || f.draft.DisableCooling)
+	f.unfold(f.draft.BaseURL != "" && !p.Custom || f.draft.DefaultModel != "" || f.draft.Models != "" || f.draft.DisableCooling || f.draft.HasLimits())
 }
 
 // dialectLine is a switch for each dialect of the provider.
@@ -206,6 +207,10 @@ func (f *connectionForm) read() view.Draft {
 	if f.sub != nil {
 		d.LowPriority, d.AutoReset = f.sub.lane.toggle.on, f.sub.reset.toggle.on
 	}
+	d.Limits = map[string]string{}
+	for key, x := range f.limits {
+		d.Limits[key] = x.Text
+	}
 	d.Dialects = nil
 	for i, x := range f.provider.Dialects {
 		if f.dialects[i].on {
@@ -222,14 +227,15 @@ func (f *connectionForm) refuse(fields []control.FieldError) string {
 	}
 	var rest []string
 	for _, e := range fields {
-		l := f.lines[e.Field]
+		l := f.lineOf(e.Field)
 		if l == nil {
 			rest = append(rest, e.Field+": "+e.Message)
 			continue
 		}
 		l.wrong(sentenceCase(e.Message))
 		switch e.Field {
-		case "defaultModel", "models", "baseUrl":
+		case "name", "apiKey", "credential", "dialects":
+		default:
 			f.unfold(f.advanced.Visible() || e.Field != "baseUrl" || !f.provider.Custom)
 		}
 	}
@@ -250,6 +256,11 @@ func (f *connectionForm) entryOf(fields []control.FieldError) *field {
 			return f.model
 		case "models":
 			return f.models
+		}
+		for _, l := range view.LimitLines() {
+			if e.Field == l.Field || strings.HasPrefix(e.Field, l.Field+".") {
+				return f.limits[l.Key]
+			}
 		}
 	}
 	return nil

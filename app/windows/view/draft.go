@@ -20,11 +20,12 @@ type Draft struct {
 	DisableCooling bool
 	LowPriority    bool
 	AutoReset      bool
+	Limits         map[string]string // as typed, by the keys of LimitLines
 }
 
 // NewDraft returns the draft of a new connection of a provider.
 func NewDraft(p control.Provider) Draft {
-	d := Draft{Provider: p.ID, Dialects: slices.Clone(p.Dialects)}
+	d := Draft{Provider: p.ID, Dialects: slices.Clone(p.Dialects), Limits: map[string]string{}}
 	if len(p.Credentials) > 0 {
 		d.Credential = p.Credentials[0]
 	}
@@ -36,7 +37,7 @@ func EditDraft(c control.Connection) Draft {
 	d := Draft{
 		Provider: c.Provider, Name: c.Name, Credential: c.Credential, Dialects: slices.Clone(c.Dialects),
 		DefaultModel: c.DefaultModel, Models: strings.Join(c.Models, ", "), DisableCooling: c.DisableCooling,
-		LowPriority: c.LowPriorityMode, AutoReset: c.AutoLimitReset,
+		LowPriority: c.LowPriorityMode, AutoReset: c.AutoLimitReset, Limits: limitsOf(c),
 	}
 	if c.CustomBaseURL {
 		d.BaseURL = c.BaseURL
@@ -57,6 +58,7 @@ func (d Draft) Input(p control.Provider) control.ConnectionInput {
 	if p.Claude {
 		in.LowPriorityMode, in.AutoLimitReset = d.LowPriority, d.AutoReset
 	}
+	d.limitInput(&in, p.Claude)
 	return in
 }
 
@@ -91,6 +93,7 @@ func (d Draft) Patch(was control.Connection, p control.Provider) control.Connect
 		out.LowPriorityMode = changed(old.LowPriority, d.LowPriority)
 		out.AutoLimitReset = changed(old.AutoReset, d.AutoReset)
 	}
+	d.limitPatch(&out, was, p.Claude)
 	return out
 }
 
