@@ -9,6 +9,8 @@ import (
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/test"
+
+	"breakwater/proxy/control"
 )
 
 func TestSizeAndMotionFollowTheSettings(t *testing.T) {
@@ -29,6 +31,14 @@ func TestSizeAndMotionFollowTheSettings(t *testing.T) {
 		t.Error("the motion did not come back")
 	}
 	b.wantShown("Keyboard", "Show a page", "Close a dialog")
+}
+
+// What the command line or another window changes shows here, too.
+func TestSettingsThatOthersChangeAreTakenOver(t *testing.T) {
+	b := newBench(t, "busy", pageSettings)
+	b.fake.settings.Notifications = false
+	b.receive(control.Event{Type: control.EventSettings, Change: &control.Change{To: "settings"}})
+	b.wantShown("Breakwater shows no notifications.")
 }
 
 // With reduced motion, what counts down does so by ten seconds.

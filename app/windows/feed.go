@@ -78,6 +78,8 @@ func (u *ui) receive(e control.Event) {
 		u.win.Show()
 		u.win.RequestFocus()
 		u.goTo(e.Page)
+	case control.EventSettings:
+		u.loadSettings() // the command line or another window changed them
 	case control.EventAlert:
 		// Notifications are the tray's; the snapshot tells the rest.
 	}

@@ -224,6 +224,16 @@ func tidy(text []byte) string {
 // rule separates the texts.
 var rule = strings.Repeat("=", 78)
 
+// withFonts adds what the program holds that is no module: the faces in the
+// windows' folder.
+func withFonts(modules []module, root string) ([]module, error) {
+	font := module{Path: "Noto Sans Devanagari", Version: "2.001", Dir: filepath.Join(root, "app", "windows", "fonts")}
+	if err := font.readLicences(); err != nil {
+		return nil, err
+	}
+	return append(slices.Clone(modules), font), nil
+}
+
 // licenceText is the whole file: a list, then each text once with the modules
 // that it came with.
 func licenceText(modules []module) string {

@@ -17,6 +17,9 @@ func TestLicenceFileIsCurrent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if modules, err = withFonts(modules, "../.."); err != nil {
+		t.Fatal(err)
+	}
 	if build.Licences() != licenceText(modules) {
 		t.Errorf("%s is not what the linked modules say: run build/package licences", licenceFile)
 	}

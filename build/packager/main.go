@@ -76,6 +76,9 @@ func writeLicences(ctx context.Context, root string) error {
 	if err != nil {
 		return err
 	}
+	if modules, err = withFonts(modules, root); err != nil {
+		return err
+	}
 	small, err := squeeze([]byte(licenceText(modules)))
 	if err != nil {
 		return err

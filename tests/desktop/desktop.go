@@ -54,6 +54,15 @@ func NewWithoutOpenGL(t testing.TB) *Desktop {
 	return d
 }
 
+// NewLarge starts a desktop whose screen has room for the largest window at
+// twice its size.
+func NewLarge(t testing.TB) *Desktop {
+	t.Helper()
+	d := New(t, false)
+	d.startX("-screen", "0", "3300x2150x24")
+	return d
+}
+
 // startX starts an X server. It looks for a free display number and says which
 // one it took.
 func (d *Desktop) startX(more ...string) {

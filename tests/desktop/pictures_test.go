@@ -55,7 +55,12 @@ const panelConfig = `<?xml version="1.0" encoding="UTF-8"?>
 // realDesktop starts a window manager, a panel and a notification server.
 func realDesktop(t *testing.T, dark bool, size int) *Desktop {
 	t.Helper()
-	d := New(t, true)
+	return furnished(t, New(t, true), dark, size)
+}
+
+// furnished puts window manager, panel and notification server on a desktop.
+func furnished(t *testing.T, d *Desktop, dark bool, size int) *Desktop {
+	t.Helper()
 	d.Need("xfce4-panel", "openbox", "dunst", "xdotool", "import")
 	dir := filepath.Join(d.Home, ".config", "xfce4", "xfconf", "xfce-perchannel-xml")
 	if err := os.MkdirAll(dir, 0o755); err != nil {
