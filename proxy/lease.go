@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"errors"
+	"net/http"
 	"time"
 
 	"breakwater/proxy/control"
@@ -10,11 +11,18 @@ import (
 	"breakwater/resilience/lease"
 )
 
+// The headers of a lease in the spelling that HTTP gives them: any other is
+// respelt at each look.
+var (
+	ownerHeader      = http.CanonicalHeaderKey(lease.OwnerHeader)
+	generationHeader = http.CanonicalHeaderKey(lease.GenerationHeader)
+)
+
 // takeHold reads the lease of a request from its headers (settings sheet
 // §4.5).
 func (x *exchange) takeHold() *refusal {
 	h := x.r.Header
-	hold, err := x.s.svc.Hold(x.r.Context(), x.grant, h.Get(lease.OwnerHeader), h.Get(lease.GenerationHeader), h.Get(headerPin), x.body.Model)
+	hold, err := x.s.svc.Hold(x.r.Context(), x.grant, h.Get(ownerHeader), h.Get(generationHeader), h.Get(headerPin), x.body.Model)
 	if e, ok := errors.AsType[*control.LeaseError](err); ok {
 		ref := leaseRefusal(e)
 		return &ref
