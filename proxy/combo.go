@@ -194,7 +194,7 @@ func (w *comboWalk) target(t *combo.Target) verdict {
 		return tryNext
 	}
 	legs := w.legs(t)
-	if len(legs) == 0 || w.config.TooSlow(t.Live.Usage) {
+	if len(legs) == 0 || w.config.TooSlow(*t.Usage()) {
 		w.exclude(t, combo.Unavailable, time.Time{})
 		return tryNext
 	}

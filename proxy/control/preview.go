@@ -150,7 +150,7 @@ func draws(n combo.Name) bool {
 func (s *Service) previewTarget(t *combo.Target) PreviewTarget {
 	out := PreviewTarget{
 		Model: cmp.Or(t.Model, t.Combo), Weight: t.Weight, InFlight: t.Live.InFlight,
-		Requests: t.Live.Usage.Requests, LatencyMs: t.Live.Usage.Latency.Milliseconds(), Reason: string(combo.Unavailable),
+		Requests: t.Usage().Requests, LatencyMs: t.Usage().Latency.Milliseconds(), Reason: string(combo.Unavailable),
 	}
 	at, ok := t.Data.(*comboPlace)
 	if !ok || len(at.routes) == 0 || at.opaque {

@@ -127,12 +127,12 @@ func TestFactors(t *testing.T) {
 		a, b := tgt("a"), tgt("b")
 		a.Live = Live{
 			Breaker: Degraded, Quota: weekly(.25, 84*time.Hour), InFlight: 1,
-			Usage:   Usage{P95: 3 * time.Second, StdDev: time.Second, Telemetry: true, Requests: 10, Successes: 9},
-			Account: AccountFacts{Tier: "pro", ResetAt: t0.Add(15 * day)}, Session: SameAccount,
+			Usage:   &Usage{P95: 3 * time.Second, StdDev: time.Second, Telemetry: true, Requests: 10, Successes: 9},
+			Account: AccountFacts{ResetAt: t0.Add(15 * day)}, Session: SameAccount,
 		}
-		a.Facts, a.MaxConcurrent = Facts{Price: price(10, 10), Tier: PremiumTier, Reasoning: true}, 4
-		b.Facts = Facts{Price: price(0, 0), Tier: FreeTier}
-		b.Live = Live{Breaker: HalfOpen, Session: OtherAccount, Account: AccountFacts{Tier: "free"}}
+		a.Facts, a.Tier, a.MaxConcurrent = Facts{Price: price(10, 10), Tier: PremiumTier, Reasoning: true}, "pro", 4
+		b.Facts, b.Tier = Facts{Price: price(0, 0), Tier: FreeTier}, "free"
+		b.Live = Live{Breaker: HalfOpen, Session: OtherAccount}
 		f := factorsFor([]*Target{a, b}, Hints{Task: TaskCoding, Tier: CheapTier, Specificity: 60, HasSpecificity: true})
 		for i, want := range map[factor][2]float64{
 			fQuota: {.75, 1}, fHealth: {.75, .5}, fCostInv: {0, 1}, fLatencyInv: {0, .5}, fTaskFit: {.92, .5},
@@ -172,7 +172,7 @@ func TestFactors(t *testing.T) {
 				t.Errorf("%+v: %v", c, got)
 			}
 		}
-		if got := tierPriority(&AccountFacts{Tier: "ultra", ResetAt: t0.Add(-time.Hour)}, t0); got != 1 {
+		if got := tierPriority("ultra", t0.Add(-time.Hour), t0); got != 1 {
 			t.Error(got)
 		}
 	})
@@ -417,7 +417,7 @@ func TestRouters(t *testing.T) {
 		{P95: time.Second, TTFT: 200 * time.Millisecond, Latency: time.Second, Rate: 80, Telemetry: true, Requests: 100, Successes: 98},
 		{P95: time.Second, TTFT: 200 * time.Millisecond, Latency: time.Second, Rate: 80, Telemetry: true, Requests: 100, Successes: 40},
 	} {
-		in.Targets[i].Live.Usage = u
+		in.Targets[i].Live.Usage = &u
 	}
 	in.Targets[0].Facts.Price, in.Targets[2].Facts.Price = price(1, 1), price(9, 9)
 	for router, want := range map[string]string{

@@ -13,7 +13,7 @@ func benchTargets() []*Target {
 		l[i].Weight = f + 1
 		l[i].Live = Live{
 			Quota: &Quota{At: t0, Session: used(f/20, time.Hour), Weekly: used(f/15, 50*time.Hour)},
-			Usage: Usage{Requests: int64(i), Successes: int64(i), Samples: i, Latency: time.Second, P95: time.Second, Telemetry: true},
+			Usage: &Usage{Requests: int64(i), Successes: int64(i), Samples: i, Latency: time.Second, P95: time.Second, Telemetry: true},
 		}
 		l[i].Facts = Facts{Price: price(f, 2*f), Context: int64(i) * 1000, Tools: Yes, Tier: PremiumTier}
 	}

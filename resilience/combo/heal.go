@@ -15,7 +15,7 @@ type healing struct {
 // ward is who is left out of a combo, by execution key.
 type ward map[string]healing
 
-var wards = slot[ward]{"auto-healing", 500}
+var wards = newSlot[ward](500)
 
 const (
 	healBase   = 5 * time.Minute

@@ -27,7 +27,7 @@ func TestKeptPlans(t *testing.T) {
 	c := mk("x", P2C, "p/*")
 	for range 3 { // what Look wrote must not stay
 		plan, r := p.Plan(&c, &Request{Now: t0})
-		if r != nil || len(plan.Order) != 2 || plan.Order[0].Live.InFlight != 1 || plan.Order[0].Live.Usage.Requests != 0 {
+		if r != nil || len(plan.Order) != 2 || plan.Order[0].Live.InFlight != 1 || plan.Order[0].Usage().Requests != 0 {
 			t.Fatalf("%+v, %v", plan, r)
 		}
 	}
@@ -65,8 +65,8 @@ func TestKeptPlans(t *testing.T) {
 		if r != nil {
 			t.Fatal(r)
 		}
-		i := slices.IndexFunc(plan.Order, func(x *Target) bool { return x.Live.Usage.Requests == 1 })
-		if i < 0 || plan.Order[i].Model != "p/b" || plan.Order[i].Live.Usage.Latency != time.Second {
+		i := slices.IndexFunc(plan.Order, func(x *Target) bool { return x.Usage().Requests == 1 })
+		if i < 0 || plan.Order[i].Model != "p/b" || plan.Order[i].Usage().Latency != time.Second {
 			t.Errorf("counted on %d", i)
 		}
 	})

@@ -29,6 +29,9 @@ func tgt(key string) *Target {
 // of is a target of which only its settled part is known.
 func of(s Spec) *Target { return &Target{Spec: &s} }
 
+// held is how many keys a slot holds.
+func held[T any](st *State, s slot[T]) int { return len(s.in(st).items) }
+
 func tgts(keys ...string) []*Target {
 	out := make([]*Target, len(keys))
 	for i, k := range keys {

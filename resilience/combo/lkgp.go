@@ -8,7 +8,7 @@ type Good struct {
 	Connection string
 }
 
-var goods = slot[Good]{"lkgp", 2000}
+var goods = newSlot[Good](2000)
 
 // lastKnownGood puts the place of the last success first: the same connection,
 // else another one of the provider.

@@ -33,15 +33,15 @@ type tally struct {
 	ring                [64]time.Duration // the last latencies
 	n                   int
 	at                  [64]int64 // when, in milliseconds since 1970
-	// sum is what the latencies come to, as of sumAt; a further one takes it back.
-	sum   Usage
+	// sum is what all of it comes to, as of sumAt; a further attempt takes it back.
+	sum   *Usage
 	sumAt time.Time
 }
 
 // sumAge is how long a sum holds, whose samples only grow older.
 const sumAge = time.Minute
 
-var tallies = slot[tally]{"usage", 5000}
+var tallies = newSlot[tally](5000)
 
 // usageAge is how long a latency counts, and minTelemetry how many make the
 // figures trusted.
@@ -57,6 +57,7 @@ func tallyKey(combo, key string) string { return combo + "\x00" + key }
 // time to its answer, not positive when there was none.
 func Count(st *State, now time.Time, combo, key string, latency time.Duration, ok bool) {
 	tallies.do(st, tallyKey(combo, key), func(t *tally) bool {
+		t.sum = nil
 		t.requests++
 		if ok {
 			t.successes++
@@ -65,7 +66,6 @@ func Count(st *State, now time.Time, combo, key string, latency time.Duration, o
 			i := t.n % len(t.ring)
 			t.ring[i], t.at[i] = latency, now.UnixMilli()
 			t.n++
-			t.sumAt = time.Time{}
 		}
 		return true
 	})
@@ -73,7 +73,7 @@ func Count(st *State, now time.Time, combo, key string, latency time.Duration, o
 
 // UsageOf returns what was counted of a target of a combo.
 func UsageOf(st *State, now time.Time, combo, key string) (u Usage) {
-	tallies.peek(st, tallyKey(combo, key), func(t *tally) { u = t.usage(now) })
+	tallies.peek(st, tallyKey(combo, key), func(t *tally) { u = *t.usage(now) })
 	return u
 }
 
@@ -84,17 +84,16 @@ func fillUsage(st *State, now time.Time, targets []*Target) {
 	}
 }
 
-func (t *tally) usage(now time.Time) Usage {
-	if age := now.Sub(t.sumAt); age < 0 || age >= sumAge {
+func (t *tally) usage(now time.Time) *Usage {
+	if age := now.Sub(t.sumAt); t.sum == nil || age < 0 || age >= sumAge {
 		t.sum, t.sumAt = t.summed(now), now
 	}
-	u := t.sum
-	u.Requests, u.Successes = t.requests, t.successes
-	return u
+	return t.sum
 }
 
-// summed is what the latencies of the last day come to.
-func (t *tally) summed(now time.Time) (u Usage) {
+// summed is what all attempts and the latencies of the last day come to.
+func (t *tally) summed(now time.Time) *Usage {
+	u := &Usage{Requests: t.requests, Successes: t.successes}
 	fresh, oldest := make([]time.Duration, 0, len(t.ring)), now.Add(-usageAge).UnixMilli()
 	for i := range min(t.n, len(t.ring)) {
 		if t.at[i] >= oldest {

@@ -26,7 +26,7 @@ func (t *Target) fitness() float64 {
 	if t.Live.Breaker == Open {
 		return math.Inf(-1)
 	}
-	score, u := 0.5, t.Live.Usage
+	score, u := 0.5, t.Usage()
 	if u.Requests > 0 {
 		score = u.SuccessRate()
 	}

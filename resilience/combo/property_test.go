@@ -21,7 +21,7 @@ func anything(rt *rapid.T, t *Target) {
 			Session: used(share.Draw(rt, "session"), time.Duration(rapid.IntRange(-3600, 18_000).Draw(rt, "reset"))*time.Second),
 			Weekly:  used(share.Draw(rt, "week"), time.Duration(rapid.IntRange(-3600, 604_800).Draw(rt, "week reset"))*time.Second),
 		},
-		Usage:    Usage{Requests: int64(rapid.IntRange(0, 50).Draw(rt, "requests")), P95: time.Duration(rapid.IntRange(0, 9000).Draw(rt, "p95")) * time.Millisecond},
+		Usage:    &Usage{Requests: int64(rapid.IntRange(0, 50).Draw(rt, "requests")), P95: time.Duration(rapid.IntRange(0, 9000).Draw(rt, "p95")) * time.Millisecond},
 		InFlight: rapid.IntRange(0, 5).Draw(rt, "in flight"),
 	}
 	if !rapid.Bool().Draw(rt, "known") {
@@ -143,17 +143,18 @@ func e(n Name) *Entry {
 	return x
 }
 
-// TestState: a space never holds more than it may, and what is used stays.
+var numbers = newSlot[int](5)
+
+// TestState: a slot never holds more than it may, and what is used stays.
 func TestState(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		s := slot[int]{"numbers", 5}
-		m := NewState()
+		s, m := numbers, NewState()
 		var recent []string
 		model := map[string]int{}
 		rt.Repeat(map[string]func(*rapid.T){
 			"": func(rt *rapid.T) {
-				if m.Len("numbers") != len(model) || len(model) > 5 {
-					rt.Fatalf("%d keys, want %d", m.Len("numbers"), len(model))
+				if held(m, s) != len(model) || len(model) > 5 {
+					rt.Fatalf("%d keys, want %d", held(m, s), len(model))
 				}
 			},
 			"add": func(rt *rapid.T) {

@@ -24,7 +24,7 @@ func (f *flight) count(now time.Time) int {
 	return f.n
 }
 
-var flights = slot[flight]{"in-flight", 5000}
+var flights = newSlot[flight](5000)
 
 // Begin counts a request on a connection.
 func Begin(st *State, now time.Time, connection string) {

@@ -6,7 +6,7 @@ import (
 
 // leastUsed prefers the targets that were used least, by the combo's counts.
 func leastUsed(in *Input) []*Target {
-	return take(in.Targets, rank(in.Targets, func(t *Target) float64 { return -float64(t.Live.Usage.Requests) }))
+	return take(in.Targets, rank(in.Targets, func(t *Target) float64 { return -float64(t.Usage().Requests) }))
 }
 
 // costOptimized prefers the lowest input price; an unknown price comes last.

@@ -19,7 +19,7 @@ type handoff struct {
 	until   time.Time
 }
 
-var handoffs = slot[handoff]{"context-relay", 500}
+var handoffs = newSlot[handoff](500)
 
 // Relay is what context-relay needs of a request that succeeded.
 type Relay struct {

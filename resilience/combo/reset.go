@@ -13,7 +13,7 @@ const (
 )
 
 // counters are the turns of ties and tiers, by key.
-var counters = slot[int]{"counter", 4000}
+var counters = newSlot[int](4000)
 
 // nextTurn returns the count kept under key and adds one to it.
 func nextTurn(st *State, key string) int {

@@ -6,7 +6,7 @@ type turn struct {
 	batch sticky
 }
 
-var turns = slot[turn]{"round-robin", 500}
+var turns = newSlot[turn](500)
 
 // roundRobin starts at the combo's counter and goes round once. Without a
 // batch limit the counter moves on at once, so that requests which are under

@@ -58,7 +58,7 @@ func scoreByLatency(_ *Input, pool []candidate) {
 	b := boundsOf(pool)
 	for i := range pool {
 		t := pool[i].t
-		u := &t.Live.Usage
+		u := t.Usage()
 		rel := 1 - t.errorRate()
 		rate := .5
 		if b.rate > 0 && u.Rate > 0 {
@@ -112,7 +112,7 @@ func scoreBySLA(in *Input, pool []candidate) {
 		if e := t.errorRate(); e > errs {
 			sound = errs / e
 		}
-		pool[i].score = .35*fast + .35*sound + .15*t.health() + .10*b.cheapness(&pool[i], .5) + .05*(1-ratio(t.Live.Usage.StdDev, b.dev))
+		pool[i].score = .35*fast + .35*sound + .15*t.health() + .10*b.cheapness(&pool[i], .5) + .05*(1-ratio(t.Usage().StdDev, b.dev))
 	}
 }
 

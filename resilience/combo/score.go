@@ -59,14 +59,14 @@ type crowd struct {
 }
 
 func (t *Target) p95() time.Duration {
-	if t.Live.Usage.P95 > 0 {
-		return t.Live.Usage.P95
+	if p95 := t.Usage().P95; p95 > 0 {
+		return p95
 	}
 	return bootP95
 }
 
 func (t *Target) errorRate() float64 {
-	if u := &t.Live.Usage; u.Telemetry && u.Requests > 0 {
+	if u := t.Usage(); u.Telemetry && u.Requests > 0 {
 		return 1 - u.SuccessRate()
 	}
 	return bootErrorRate
@@ -79,7 +79,7 @@ func boundsOf(pool []candidate) bounds {
 		if cost, priced := pool[i].cost(); priced {
 			b.cost = max(b.cost, cost)
 		}
-		u := &t.Live.Usage
+		u := t.Usage()
 		b.p95, b.dev = max(b.p95, t.p95()), max(b.dev, u.StdDev)
 		b.ttft, b.latency, b.rate = max(b.ttft, u.TTFT), max(b.latency, u.Latency), max(b.rate, u.Rate)
 		b.enter(t.Provider)
@@ -132,8 +132,8 @@ func factorsOf(c *candidate, b *bounds, h *Hints, now time.Time) Factors {
 	f[fCostInv] = b.cheapness(c, .5) // an unknown price is neither cheap nor dear
 	f[fLatencyInv] = 1 - ratio(t.p95(), b.p95)
 	f[fTaskFit] = TaskFit(h.TaskFit, t.Model, &t.Facts, h.Task)
-	f[fStability] = 1 - ratio(l.Usage.StdDev, b.dev)
-	f[fTierPriority] = tierPriority(&l.Account, now)
+	f[fStability] = 1 - ratio(t.Usage().StdDev, b.dev)
+	f[fTierPriority] = tierPriority(t.Tier, l.Account.ResetAt, now)
 	f[fTierAffinity] = tierAffinity(h.Tier, t.Facts.Tier)
 	f[fSpecificity] = specificity(h, t.Facts.Tier)
 	f[fContextAffinity] = [...]float64{NoTie: .5, SameAccount: 1, OtherAccount: .1}[l.Session]
@@ -182,9 +182,9 @@ func orElse(p *float64, other float64) float64 {
 }
 
 // tierPriority values the account's plan, and the nearer its renewal, the more.
-func tierPriority(a *AccountFacts, now time.Time) float64 {
+func tierPriority(tier string, renewal, now time.Time) float64 {
 	base := .33
-	switch a.Tier {
+	switch tier {
 	case "ultra":
 		base = 1
 	case "pro":
@@ -193,8 +193,8 @@ func tierPriority(a *AccountFacts, now time.Time) float64 {
 		base = 0
 	}
 	near := 0.0
-	if !a.ResetAt.IsZero() {
-		near = max(0, 1-a.ResetAt.Sub(now).Seconds()/MonthSpan.Seconds())
+	if !renewal.IsZero() {
+		near = max(0, 1-renewal.Sub(now).Seconds()/MonthSpan.Seconds())
 	}
 	return min(1, .8*base+.2*near)
 }

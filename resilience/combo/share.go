@@ -12,7 +12,7 @@ const saturatedAt = 0.5
 // deficits are the round-robin credits of a combo's connections.
 type deficits map[string]float64
 
-var shares = slot[deficits]{"quota-share", 200}
+var shares = newSlot[deficits](200)
 
 // quotaShare spreads requests over the accounts that share a quota: deficit
 // round robin, corrected by load. Nothing is dropped: connections at their cap

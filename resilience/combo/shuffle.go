@@ -19,7 +19,7 @@ type deck struct {
 	next  int
 }
 
-var decks = slot[deck]{"deck", 500}
+var decks = newSlot[deck](500)
 
 // strictRandom takes the next card of the combo's deck, and shuffles the rest.
 func strictRandom(in *Input) []*Target {

@@ -9,20 +9,18 @@ import (
 // process, lost on restart; what must survive is written by the caller (see
 // WatchGood). It is safe for concurrent use.
 type State struct {
-	mu     sync.Mutex
-	spaces map[string]*space
+	spaces []space // one for each slot
 	told   func(combo, id string, g Good)
-	under  *State // of a trial: what it looks at
 }
 
-// space is a named part of a State. It holds at most max keys; beyond them the
-// one that was not used for longest goes.
+// space is a part of a State. It holds at most max keys; beyond them the one
+// that was not used for longest goes.
 type space struct {
 	mu    sync.Mutex
 	max   int
 	items map[string]*list.Element
-	order *list.List // front: used last
-	under *borrowed  // of a trial; nil otherwise
+	order list.List // front: used last
+	under *borrowed // of a trial; nil otherwise
 }
 
 type item struct {
@@ -30,33 +28,16 @@ type item struct {
 	value any
 }
 
+// rooms are how many keys each slot may hold.
+var rooms []int
+
 // NewState returns an empty State.
-func NewState() *State { return &State{spaces: map[string]*space{}} }
-
-// Len returns how many keys a space holds.
-func (st *State) Len(name string) int {
-	st.mu.Lock()
-	s := st.spaces[name]
-	st.mu.Unlock()
-	if s == nil {
-		return 0
+func NewState() *State {
+	st := &State{spaces: make([]space, len(rooms))}
+	for i := range st.spaces {
+		st.spaces[i].max, st.spaces[i].items = rooms[i], map[string]*list.Element{}
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.items)
-}
-
-// space returns the space of a name, a new one with room for limit keys when
-// there is none.
-func (st *State) space(name string, limit int) *space {
-	st.mu.Lock()
-	defer st.mu.Unlock()
-	s := st.spaces[name]
-	if s == nil {
-		s = &space{max: max(1, limit), items: map[string]*list.Element{}, order: list.New(), under: st.borrowed(name)}
-		st.spaces[name] = s
-	}
-	return s
+	return st
 }
 
 // update calls f with the value kept under key, nil if none, and keeps what f
@@ -95,14 +76,19 @@ func (s *space) evict() {
 	}
 }
 
-// A slot is a space whose values are of one type. The functions that are handed
-// to it live on the stack of the caller: every request passes here many times.
-type slot[T any] struct {
-	name string
-	max  int
+// A slot is the place of one kind of value in every State. The functions that
+// are handed to it live on the stack of the caller: every request passes here
+// many times.
+type slot[T any] int
+
+// newSlot declares a slot of at most room keys. It is called while the package
+// is set up.
+func newSlot[T any](room int) slot[T] {
+	rooms = append(rooms, room)
+	return slot[T](len(rooms) - 1)
 }
 
-func (s slot[T]) in(st *State) *space { return st.space(s.name, s.max) }
+func (s slot[T]) in(st *State) *space { return &st.spaces[s] }
 
 // do lends the value under key to f, a fresh one if there is none. f returns
 // whether the value is kept.

@@ -45,7 +45,7 @@ type binding struct {
 	used       time.Time
 }
 
-var bindings = slot[binding]{"session", 500}
+var bindings = newSlot[binding](500)
 
 // Condition is the state of a bound connection.
 type Condition struct {
@@ -151,7 +151,7 @@ type streak struct {
 	last time.Time
 }
 
-var streaks = slot[streak]{"combo-failures", 2000}
+var streaks = newSlot[streak](2000)
 
 // CountFailure counts a failed request of a session and reports, once a streak,
 // that the session's model pin for the combo should be cleared.

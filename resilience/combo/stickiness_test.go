@@ -131,7 +131,7 @@ func TestStickiness(t *testing.T) {
 		st := NewState()
 		Bind(st, t0, "", "c")
 		Bind(st, t0, "s", "")
-		if st.Len("session") != 0 {
+		if held(st, bindings) != 0 {
 			t.Error("a tie without ends")
 		}
 		Bind(st, t0, "s", "c")
@@ -146,7 +146,7 @@ func TestStickiness(t *testing.T) {
 		for i := range 600 {
 			Bind(st, t0, strings.Repeat("x", i+1), "c")
 		}
-		if n := st.Len("session"); n != 500 {
+		if n := held(st, bindings); n != 500 {
 			t.Error(n)
 		}
 	})

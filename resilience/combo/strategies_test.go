@@ -133,7 +133,7 @@ func TestStrictRandom(t *testing.T) {
 	t.Run("one target needs no deck", func(t *testing.T) {
 		in := input(tgts("a"))
 		wantKeys(t, order(t, StrictRandom, in), "a")
-		if in.State.Len("deck") != 0 {
+		if held(in.State, decks) != 0 {
 			t.Error("a deck was made")
 		}
 	})
@@ -219,7 +219,7 @@ func TestRanked(t *testing.T) {
 		in := input(tgts("a", "b"))
 		Count(in.State, t0, "c", "a", time.Second, true)
 		for i := range in.Targets {
-			in.Targets[i].Live.Usage = UsageOf(in.State, t0, "c", in.Targets[i].Key)
+			in.Targets[i].Live.Usage = new(UsageOf(in.State, t0, "c", in.Targets[i].Key))
 		}
 		wantKeys(t, order(t, LeastUsed, in), "b a")
 	})
@@ -337,7 +337,7 @@ func TestResetWindow(t *testing.T) {
 func TestPowerOfTwo(t *testing.T) {
 	in := input(tgts("a", "b", "c"))
 	in.Rand = script(0, 0) // a and b
-	in.Targets[1].Live.Usage = Usage{Requests: 10, Successes: 10, Latency: 100 * time.Millisecond}
+	in.Targets[1].Live.Usage = &Usage{Requests: 10, Successes: 10, Latency: 100 * time.Millisecond}
 	wantKeys(t, order(t, P2C, in), "b a c")
 	in.Targets[1].Live.Breaker = Open
 	in.Rand = script(0, 0)

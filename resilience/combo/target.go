@@ -20,6 +20,7 @@ type Spec struct {
 	Group      int // the top-level step it belongs to
 
 	Facts         Facts
+	Tier          string  // of the account: ultra, pro, standard, free; empty: unknown
 	MaxConcurrent float64 // cap of the connection; not positive: none
 	Data          any     // the caller's own, see Planner.Fixed
 
@@ -34,6 +35,17 @@ func (s *Spec) ModelID() string { return bare(s.Model) }
 type Target struct {
 	*Spec
 	Live Live
+}
+
+// unused is the Usage of a target that was never tried, or not looked up.
+var unused Usage
+
+// Usage returns what the combo has counted of the target. It is to be read only.
+func (t *Target) Usage() *Usage {
+	if t.Live.Usage == nil {
+		return &unused
+	}
+	return t.Live.Usage
 }
 
 // Breaker is the state of a breaker as far as routing needs it.
@@ -78,19 +90,18 @@ func (h Hold) Temporary() bool {
 // value means that nothing is known and nothing is wrong.
 type Live struct {
 	Breaker Breaker
+	Cutoff  bool       // below the quota cutoff
+	Session SessionTie // the session's tie to the connection
 	Hold    Hold
 	Until   time.Time // end of the hold, zero when no timer ends it
-	Cutoff  bool      // below the quota cutoff
 
-	Usage   Usage
+	Usage   *Usage // shared and never changed; nil: see Target.Usage
 	Quota   *Quota // shared and never changed; nil: nothing is known
 	Account AccountFacts
 
 	InFlight int // requests under way on the connection
 	// CacheAffinity and Quality are factors from outside, 0 to 1; nil when unknown.
 	CacheAffinity, Quality *float64
-	// Session is the session's tie to the connection.
-	Session SessionTie
 }
 
 // SessionTie says which connection served the session before.
@@ -105,7 +116,6 @@ const (
 
 // AccountFacts is what the auto engine weighs of an account.
 type AccountFacts struct {
-	Tier      string    // ultra, pro, standard, free; empty: unknown
 	ResetAt   time.Time // when its plan renews, zero: unknown
 	BadStatus bool      // unhealthy, though not held
 	SoftQuota bool      // to be spared, though not cut off

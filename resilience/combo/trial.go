@@ -10,25 +10,18 @@ import (
 // Trial returns a State for a look ahead: it begins with what st keeps, and what
 // is changed in it stays in it. st is only read; it does not even learn that a
 // key was of use, and nobody is told of a last good place.
-func (st *State) Trial() *State { return &State{spaces: map[string]*space{}, under: st} }
+func (st *State) Trial() *State {
+	trial := NewState()
+	for i := range trial.spaces {
+		trial.spaces[i].under = &borrowed{from: &st.spaces[i], read: map[string]bool{}}
+	}
+	return trial
+}
 
 // borrowed is the space that one of a trial begins with.
 type borrowed struct {
 	from *space
 	read map[string]bool // keys that were looked at there
-}
-
-// borrowed returns the space of a name that a trial looks at, nil for none.
-func (st *State) borrowed(name string) *borrowed {
-	if st.under == nil {
-		return nil
-	}
-	st.under.mu.Lock()
-	defer st.under.mu.Unlock()
-	if s := st.under.spaces[name]; s != nil {
-		return &borrowed{from: s, read: map[string]bool{}}
-	}
-	return nil
 }
 
 // borrow copies a key's value on the first look at it; nil when there is none.

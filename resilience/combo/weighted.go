@@ -20,7 +20,7 @@ func (s *sticky) full(key string, limit int) bool {
 	return s.wins >= limit
 }
 
-var stickyWeighted = slot[sticky]{"sticky-weighted", 500}
+var stickyWeighted = newSlot[sticky](500)
 
 // span is a run of targets of one top-level step.
 type span struct {
