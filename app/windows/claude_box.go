@@ -156,7 +156,7 @@ func (b *claudeBox) check() {
 // newQuotaRows lists quota windows as bars, with the connection in front where
 // there are several.
 func newQuotaRows(named bool) *liveRows {
-	list := []column{{width: 92}, {width: 120, flex: 1}, {width: 126, right: true, priority: 1}}
+	list := []column{{width: 92}, {width: 96, flex: 1}, {width: 126, right: true, priority: 1}}
 	cells := func() []fyne.CanvasObject {
 		return []fyne.CanvasObject{newText("", view.RoleText).clipped(), newMeter(), newText("", view.RoleMuted).right().clipped()}
 	}
