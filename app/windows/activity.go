@@ -34,8 +34,6 @@ type activity struct {
 	who    *choice
 	found  *text
 	split  fyne.CanvasObject
-
-	options []view.Option // of who
 }
 
 func newActivity(u *ui) *activity { return &activity{u: u} }
@@ -146,20 +144,7 @@ func (p *activity) applyWho() {
 	for _, c := range p.u.snap.Connections[:min(len(p.u.snap.Connections), mostOffered)] {
 		options = append(options, view.Option{ID: c.ID, Word: c.Name})
 	}
-	if slices.Equal(options, p.options) {
-		return
-	}
-	p.options = options
-	p.who.Options = nil
-	chosen := options[0].Word
-	for _, o := range options {
-		p.who.Options = append(p.who.Options, o.Word)
-		if o.ID == p.filter.ConnectionID {
-			chosen = o.Word
-		}
-	}
-	p.who.show(chosen)
-	p.who.Refresh()
+	p.who.offer(options, p.filter.ConnectionID)
 }
 
 // mostOffered bounds the list of connections to choose from; the search finds

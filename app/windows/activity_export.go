@@ -104,17 +104,11 @@ func eachActivity(ctx context.Context, facade control.Facade, f view.ActivityFil
 	}
 }
 
-// tools is the line above the list: search, the connection, and the export.
+// makeTools makes the line above the list: search, the connection, and the export.
 func (p *activity) makeTools() fyne.CanvasObject {
 	p.search = newField(view.T("Search model, agent, connection, status"))
 	p.search.OnChanged = func(s string) { p.narrow(func(f *view.ActivityFilter) { f.Words = s }) }
-	p.who = newChoice(nil, func(word string) {
-		for _, o := range p.options {
-			if o.Word == word {
-				p.narrow(func(f *view.ActivityFilter) { f.ConnectionID = o.ID })
-			}
-		}
-	})
+	p.who = newChoice(nil, func(word string) { p.narrow(func(f *view.ActivityFilter) { f.ConnectionID = p.who.chosen(word) }) })
 	p.found = newText("", view.RoleMuted)
 	return container.New(line{gap: gap, grow: p.search}, p.search, p.found, container.New(sized{width: 170}, p.who.boxed()),
 		newButton(view.T("Export…"), p.exportDialog))

@@ -31,7 +31,6 @@ type cooldowns struct {
 	u        *ui
 	part     string
 	provider string // the filter; empty is all
-	options  []view.Option
 
 	parts  *segments
 	filter *choice
@@ -79,12 +78,7 @@ func (p *cooldowns) show(part string) {
 
 func (p *cooldowns) build() fyne.CanvasObject {
 	p.filter = newChoice(nil, func(word string) {
-		p.provider = ""
-		for _, o := range p.options {
-			if o.Word == word {
-				p.provider = o.ID
-			}
-		}
+		p.provider = p.filter.chosen(word)
 		p.u.redraw()
 	})
 	p.conns, p.models, p.brk = newCoolingTable(p), newLockTable(p), newBreakerTable(p)
@@ -122,17 +116,9 @@ func (p *cooldowns) apply() {
 func (p *cooldowns) applyFilter() {
 	all := view.Option{Word: view.T("All providers")}
 	options := append([]view.Option{all}, view.ProviderOptions(p.u.snap)...)
-	if !slices.Equal(options, p.options) {
-		p.options = options
-		p.filter.Options = nil
-		for _, o := range options {
-			p.filter.Options = append(p.filter.Options, o.Word)
-		}
-		p.filter.Refresh()
-	}
 	at := max(0, slices.IndexFunc(options, func(o view.Option) bool { return o.ID == p.provider }))
 	p.provider = options[at].ID
-	p.filter.show(options[at].Word)
+	p.filter.offer(options, p.provider)
 }
 
 // clear puts connections back into routing, one after the other, and tells

@@ -4,6 +4,7 @@ package windows
 
 import (
 	"image/color"
+	"slices"
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/canvas"
@@ -234,7 +235,10 @@ func (f *field) TypedKey(e *fyne.KeyEvent) {
 }
 
 // choice is a select that passes Esc on.
-type choice struct{ widget.Select }
+type choice struct {
+	widget.Select
+	offered []view.Option // nil where plain words are chosen from
+}
 
 func newChoice(options []string, change func(string)) *choice {
 	c := &choice{}
@@ -252,6 +256,33 @@ func (c *choice) show(word string) {
 	c.OnChanged = nil
 	c.SetSelected(word)
 	c.OnChanged = f
+}
+
+// offer replaces what can be chosen and shows the option with an id; what is
+// offered already costs nothing.
+func (c *choice) offer(options []view.Option, id string) {
+	if !slices.Equal(c.offered, options) {
+		c.offered, c.Options = slices.Clone(options), nil
+		for _, o := range options {
+			c.Options = append(c.Options, o.Word)
+		}
+		c.Refresh()
+	}
+	for _, o := range options {
+		if o.ID == id {
+			c.show(o.Word)
+		}
+	}
+}
+
+// chosen returns the id of the option with a word; empty for none.
+func (c *choice) chosen(word string) string {
+	for _, o := range c.offered {
+		if o.Word == word {
+			return o.ID
+		}
+	}
+	return ""
 }
 
 // boxed draws the border that a select has not.

@@ -162,7 +162,6 @@ type knobCell struct {
 	onOff  *keyToggle
 	tri    *choice
 	pick   *choice
-	offers []view.Option // of pick
 	note   *text
 	back   *keyIcon
 	box    *fyne.Container
@@ -228,7 +227,7 @@ func (c *knobCell) shown() string {
 	case c.tri != nil:
 		return triValues[max(0, c.tri.SelectedIndex())]
 	case c.pick != nil:
-		return c.offers[max(0, c.pick.SelectedIndex())].ID
+		return c.pick.chosen(c.pick.Selected)
 	}
 	return c.entry.Text
 }
@@ -251,18 +250,7 @@ func (c *knobCell) set(s string) {
 }
 
 // offer shows a value of a choice, which may be one that is not offered.
-func (c *knobCell) offer(value string) {
-	c.offers = c.knob.Offered(value)
-	c.pick.Options = nil
-	for _, o := range c.offers {
-		c.pick.Options = append(c.pick.Options, o.Word)
-	}
-	for _, o := range c.offers {
-		if o.ID == value {
-			c.pick.show(o.Word)
-		}
-	}
-}
+func (c *knobCell) offer(value string) { c.pick.offer(c.knob.Offered(value), value) }
 
 func (c *knobCell) take(v view.KnobValues) {
 	untouched := !c.known || c.shown() == c.stored
@@ -272,7 +260,10 @@ func (c *knobCell) take(v view.KnobValues) {
 		c.set(c.stored)
 	}
 	c.origin = v.Origin(c.knob)
-	show(c.back, v.Stored(c.knob))
+	if stored := v.Stored(c.knob); c.back.Visible() != stored {
+		show(c.back, stored)
+		c.box.Refresh()
+	}
 	if c.note.role != view.RoleError {
 		c.wrong("")
 	}
@@ -280,11 +271,14 @@ func (c *knobCell) take(v view.KnobValues) {
 
 // wrong shows what is wrong, or where the value comes from for an empty text.
 func (c *knobCell) wrong(s string) {
+	role := view.RoleError
 	if s == "" {
-		c.note.show(c.origin, view.RoleMuted)
-	} else {
-		c.note.show(s, view.RoleError)
+		s, role = c.origin, view.RoleMuted
 	}
+	if c.note.content == s && c.note.role == role {
+		return // a redraw of every card costs too much to be done for nothing
+	}
+	c.note.show(s, role)
 	c.box.Refresh()
 }
 

@@ -20,10 +20,9 @@ import (
 // figures that it has of its own. The rail does not list it; connections,
 // breakers and settings lead there.
 type provider struct {
-	u       *ui
-	id      string
-	options []view.Option
-	pick    *choice
+	u    *ui
+	id   string
+	pick *choice
 
 	rows    []*control.Connection
 	chosen  int
@@ -51,14 +50,7 @@ func (p *provider) head() heading {
 
 // action chooses another provider.
 func (p *provider) action() fyne.CanvasObject {
-	p.pick = newChoice(nil, func(word string) {
-		for _, o := range p.options {
-			if o.Word == word {
-				p.open(o.ID)
-			}
-		}
-	})
-	p.options = nil
+	p.pick = newChoice(nil, func(word string) { p.open(p.pick.chosen(word)) })
 	return container.New(sized{width: 190}, p.pick.boxed())
 }
 
@@ -142,7 +134,7 @@ const fewConnections = 8
 
 func (p *provider) apply() {
 	u := p.u
-	p.applyPick()
+	p.pick.offer(view.ProviderOptions(u.snap), p.id)
 	p.rows = slices.DeleteFunc(view.SortConnections(u.snap.Connections, view.ByOrder, false), func(c *control.Connection) bool { return c.Provider != p.id })
 	height := 34 + rowHeight*float32(min(len(p.rows), fewConnections)) + 8
 	if l, ok := p.listBox.Layout.(sized); !ok || l.height != height {
@@ -154,24 +146,6 @@ func (p *provider) apply() {
 	p.brk.show(p.id)
 	if p.known && p.card != nil {
 		p.card.take(view.ProviderValues(p.figures, p.id))
-	}
-}
-
-// applyPick offers the providers that have connections.
-func (p *provider) applyPick() {
-	options := view.ProviderOptions(p.u.snap)
-	if !slices.Equal(options, p.options) {
-		p.options = options
-		p.pick.Options = nil
-		for _, o := range options {
-			p.pick.Options = append(p.pick.Options, o.Word)
-		}
-		p.pick.Refresh()
-	}
-	for _, o := range options {
-		if o.ID == p.id {
-			p.pick.show(o.Word)
-		}
 	}
 }
 

@@ -47,6 +47,7 @@ func (r *reorder) arm(o *row, at int) {
 			r.from, r.moved = at, 0
 		}
 		r.moved += by
+		tips.hide()
 		r.show()
 	}
 	o.onDrop = func() {
