@@ -18,6 +18,7 @@ import (
 	"breakwater/proxy/dialect"
 	"breakwater/proxy/metrics"
 	"breakwater/proxy/upstream"
+	"breakwater/resilience/lease"
 )
 
 // Options are what a Server is made of.
@@ -142,10 +143,16 @@ func (s *Server) hello(w http.ResponseWriter, r *http.Request) {
 }
 
 // websocket sends Codex, which tries a WebSocket first, to POST at once
-// (ruling 46).
+// (ruling 46). A client under a lease is told by the sheet's code that its lease
+// does not reach there (settings sheet §4.5).
 func (s *Server) websocket(w http.ResponseWriter, r *http.Request) {
 	if !strings.EqualFold(r.Header.Get("Upgrade"), "websocket") {
 		s.unknown(w, r)
+		return
+	}
+	if r.Header.Get(lease.OwnerHeader) != "" || r.Header.Get(lease.GenerationHeader) != "" {
+		s.plainError(w, r, http.StatusUpgradeRequired, control.LeaseUnsupportedTransport,
+			"A lease covers requests over POST, not a WebSocket.")
 		return
 	}
 	s.plainError(w, r, http.StatusUpgradeRequired, "use_post", "Breakwater serves /v1/responses over POST, not over a WebSocket.")

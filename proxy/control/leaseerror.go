@@ -28,6 +28,8 @@ const (
 	LeaseEligibility      = "LEASE_ELIGIBILITY_UNAVAILABLE"
 	LeaseUnavailable      = "LEASE_SERVICE_UNAVAILABLE"
 	LeaseUnsupportedRoute = "LEASE_UNSUPPORTED_ROUTE"
+	// LeaseUnsupportedTransport goes with the 426 of ruling 46.
+	LeaseUnsupportedTransport = "LEASE_UNSUPPORTED_TRANSPORT"
 )
 
 // StateWaiting is the state of an owner for whom every eligible connection is

@@ -251,3 +251,16 @@ func TestCombosThatAskSeveralAreRefusedUnderALease(t *testing.T) {
 		t.Errorf("a single model: %d %s", a.Status, a.Body)
 	}
 }
+
+// Ruling 46 answers a WebSocket with a 426 that sends the client to POST; under
+// a lease it carries the sheet's code.
+func TestAWebSocketIsNotUnderALease(t *testing.T) {
+	k := scenario.Start(t)
+	k.Pair()
+	upgrade := []string{"Upgrade", "websocket", "Connection", "Upgrade"}
+	for _, header := range []string{lease.OwnerHeader, lease.GenerationHeader} {
+		a := k.Do(http.MethodGet, "/v1/responses", "", append([]string{header, "1"}, upgrade...)...)
+		wantCode(t, header, a, http.StatusUpgradeRequired, control.LeaseUnsupportedTransport)
+	}
+	wantCode(t, "without a lease", k.Do(http.MethodGet, "/v1/responses", "", upgrade...), http.StatusUpgradeRequired, "use_post")
+}
