@@ -100,8 +100,8 @@ func untouched(t *testing.T, k *scenario.Kit, name string) {
 	}
 }
 
-// alertsOf collects the kinds of alerts from now on; the func returns them once
-// there are n.
+// alertsOf collects the alerts from now on but those of low quota, which the
+// wall brings along by its nature; the func returns them once there are n.
 func alertsOf(t *testing.T, k *scenario.Kit) func(n int) []control.Alert {
 	t.Helper()
 	events, err := k.Facade().Subscribe(t.Context())
@@ -114,7 +114,7 @@ func alertsOf(t *testing.T, k *scenario.Kit) func(n int) []control.Alert {
 		for len(got) < n {
 			select {
 			case e := <-events:
-				if e.Type == control.EventAlert {
+				if e.Type == control.EventAlert && e.Alert.Kind != control.AlertQuotaLow {
 					got = append(got, *e.Alert)
 				}
 			case <-deadline:
