@@ -125,6 +125,7 @@ func (s *Service) patchOwn(p SettingsPatch) (Settings, map[string]any, error) {
 	set(&next.ActivityLimit, p.ActivityLimit)
 	set(&next.ClaudeBaseURL, p.ClaudeBaseURL)
 	set(&next.EgressProbeURL, p.EgressProbeURL)
+	set(&next.AutoDisableBanned, p.AutoDisableBanned)
 	p.Notify.Apply(&next.Notify)
 	set(&next.TextScale, p.TextScale)
 	set(&next.ReducedMotion, p.ReducedMotion)

@@ -73,7 +73,7 @@ func (s *Service) Export(_ context.Context, passphrase string) (Backup, error) {
 		Settings: SettingsPatch{
 			Notifications: &own.Notifications, Theme: &own.Theme, Language: &own.Language, RequireAPIKey: &own.RequireAPIKey,
 			ClientProfile: &own.ClientProfile, AllowedOrigins: &own.AllowedOrigins, ActivityLimit: &own.ActivityLimit, ClaudeBaseURL: &own.ClaudeBaseURL,
-			EgressProbeURL: &own.EgressProbeURL, Notify: own.Notify.patch(), TextScale: &own.TextScale, ReducedMotion: &own.ReducedMotion,
+			EgressProbeURL: &own.EgressProbeURL, AutoDisableBanned: &own.AutoDisableBanned, Notify: own.Notify.patch(), TextScale: &own.TextScale, ReducedMotion: &own.ReducedMotion,
 		},
 		Resilience: s.policy.Load().stored,
 		Combos:     s.exportCombos(), ComboSettings: s.comboSettings.Load().patch(),

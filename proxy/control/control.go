@@ -279,6 +279,10 @@ type Settings struct {
 	// EgressProbeURL is asked by which address this machine leaves, in the
 	// background and at most every five minutes; empty asks nobody (guide §7).
 	EgressProbeURL string `json:"egressProbeUrl"`
+	// AutoDisableBanned switches a connection off once its account is banned, so
+	// that it stays out of routing whatever a later test says
+	// (case 24 of marking a connection unavailable).
+	AutoDisableBanned bool `json:"autoDisableBannedAccounts"`
 	// Notify says which alerts are shown, and when none is.
 	Notify NotificationSettings `json:"notify"`
 	// TextScale is the size of everything in the windows in percent, 80 to 200.
@@ -316,6 +320,8 @@ type SettingsPatch struct {
 	ActivityLimit  *int      `json:"activityLimit,omitempty"`
 	ClaudeBaseURL  *string   `json:"claudeBaseUrl,omitempty"`
 	EgressProbeURL *string   `json:"egressProbeUrl,omitempty"`
+
+	AutoDisableBanned *bool `json:"autoDisableBannedAccounts,omitempty"`
 
 	Notify        *NotificationPatch `json:"notify,omitempty"`
 	TextScale     *int               `json:"textScale,omitempty"`

@@ -110,6 +110,9 @@ func (s *Service) changed(c resilience.Change) {
 		if r, ok := s.Route(c.Connection); ok {
 			a.ConnectionName = r.Record.Name
 		}
+		if a.State == StateBanned && s.Config().AutoDisableBanned {
+			s.banned.add(c.Connection)
+		}
 	default:
 		return
 	}

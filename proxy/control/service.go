@@ -65,6 +65,7 @@ type Service struct {
 	engine *resilience.Engine
 	hub    *hub
 	leases leaseBook
+	banned banned
 
 	routes   atomic.Pointer[[]*Route] // in routing order
 	byID     atomic.Pointer[map[string]*Route]
@@ -115,6 +116,7 @@ func New(ctx context.Context, cfg Config) (*Service, error) {
 		stateDirty: make(chan struct{}, 1), useDirty: make(chan struct{}, 1), stop: make(chan struct{}),
 	}
 	s.leases.changed = make(chan struct{}, 1)
+	s.banned.filled = make(chan struct{}, 1)
 	s.engine = resilience.New(resilience.Config{
 		Clock: cfg.Clock, Settings: settings.Seeded(s.env), Store: cfg.Store, OnChange: s.changed,
 	})
@@ -127,6 +129,7 @@ func New(ctx context.Context, cfg Config) (*Service, error) {
 	s.done.Go(s.claudeNews)
 	s.done.Go(func() { s.upkeep(context.WithoutCancel(ctx)) })
 	s.done.Go(func() { s.watchLeases(context.WithoutCancel(ctx)) })
+	s.done.Go(func() { s.switchOffBanned(context.WithoutCancel(ctx)) })
 	return s, nil
 }
 

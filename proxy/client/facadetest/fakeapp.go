@@ -127,6 +127,7 @@ func (f *Fake) editSettings(p control.SettingsPatch) error {
 	set(&f.settings.RequireAPIKey, p.RequireAPIKey)
 	set(&f.settings.ClientProfile, p.ClientProfile)
 	set(&f.settings.EgressProbeURL, p.EgressProbeURL)
+	set(&f.settings.AutoDisableBanned, p.AutoDisableBanned)
 	set(&f.settings.AllowedOrigins, p.AllowedOrigins)
 	set(&f.settings.ActivityLimit, p.ActivityLimit)
 	p.Notify.Apply(&f.settings.Notify)
