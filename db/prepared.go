@@ -163,7 +163,7 @@ func (p *prepared) bind(cells []cell, texts uintptr) error {
 		case numberCell:
 			rc = sqlite3.Xsqlite3_bind_int64(p.tls, p.stmt, at, c.number)
 		case textCell:
-			rc = sqlite3.Xsqlite3_bind_text(p.tls, p.stmt, at, texts, int32(len(c.text)), sqlite3.SQLITE_STATIC) //nolint:gosec // a row is far below 2 GiB
+			rc = sqlite3.Xsqlite3_bind_text(p.tls, p.stmt, at, texts, int32(len(c.text)), sqlite3.SQLITE_STATIC)
 			texts += uintptr(len(c.text))
 		}
 		if err := p.check(rc); err != nil {

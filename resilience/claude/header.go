@@ -92,7 +92,7 @@ func named(key string) (name, bool) {
 		if 'A' <= c && c <= 'Z' {
 			c += 'a' - 'A'
 		}
-		lower[i] = c //nolint:gosec // n is at most longestSuffix
+		lower[i] = c
 	}
 	found, ok := suffixes[string(lower[:n])]
 	return found, ok

@@ -57,7 +57,7 @@ func JudgeText(sources []string) string {
 
 func itoa(n int) string {
 	if n < 10 {
-		return string(rune('0' + n)) //nolint:gosec // one digit
+		return string(rune('0' + n))
 	}
 	return itoa(n/10) + itoa(n%10)
 }

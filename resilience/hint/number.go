@@ -50,12 +50,12 @@ func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
 // times returns d units as a span, saturated at maxSpan.
 func (d decimal) times(unit time.Duration) time.Duration {
-	if d.whole >= uint64(maxSpan/unit) { //nolint:gosec // both are positive
+	if d.whole >= uint64(maxSpan/unit) {
 		return maxSpan
 	}
-	hi, lo := bits.Mul64(d.billionth, uint64(unit))                      //nolint:gosec // it is positive
-	frac, _ := bits.Div64(hi, lo, 1e9)                                   // hi < 1e9, as unit is below 2^63
-	return min(time.Duration(d.whole)*unit+time.Duration(frac), maxSpan) //nolint:gosec // both are below maxSpan
+	hi, lo := bits.Mul64(d.billionth, uint64(unit))
+	frac, _ := bits.Div64(hi, lo, 1e9) // hi < 1e9, as unit is below 2^63
+	return min(time.Duration(d.whole)*unit+time.Duration(frac), maxSpan)
 }
 
 // epoch reports whether d is a moment rather than a span: 1e9 and more are
@@ -67,7 +67,7 @@ func (d decimal) epoch() (time.Time, bool) {
 	case d.whole >= 1e12:
 		return time.UnixMilli(int64(d.whole)), true
 	case d.whole >= 1e9:
-		return time.Unix(int64(d.whole), int64(d.billionth)), true //nolint:gosec // bounded above
+		return time.Unix(int64(d.whole), int64(d.billionth)), true
 	}
 	return time.Time{}, false
 }

@@ -51,7 +51,7 @@ func (l Login) Encode() string {
 	if !l.Expires.IsZero() {
 		s.Expires = l.Expires.UnixMilli()
 	}
-	raw, err := json.Marshal(s) //nolint:gosec // this is what the keychain keeps
+	raw, err := json.Marshal(s)
 	if err != nil {
 		return "" // strings and a number can always be encoded
 	}
