@@ -124,10 +124,16 @@ func (i inset) Layout(objects []fyne.CanvasObject, size fyne.Size) {
 	}
 }
 
+// MinSize is nothing when there is nothing to see.
 func (i inset) MinSize(objects []fyne.CanvasObject) fyne.Size {
 	var out fyne.Size
+	seen := len(objects) == 0
 	for _, o := range objects {
 		out = out.Max(o.MinSize())
+		seen = seen || o.Visible()
+	}
+	if !seen {
+		return fyne.Size{}
 	}
 	return out.Add(fyne.NewSize(i.left+i.right, i.top+i.bottom))
 }

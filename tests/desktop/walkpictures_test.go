@@ -3,6 +3,7 @@
 package desktop
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"image"
 	_ "image/png"
@@ -29,6 +30,7 @@ func TestWalkPictures(t *testing.T) {
 	p := startProgram(t, d)
 	w := &walker{t: t, d: d, p: p, folder: folder, window: d.Window("Breakwater")}
 	w.liven()
+	last := ""
 	pages := []string{"overview", "connections", "cooldowns", "combos", "activity", "settings/general", "settings/resilience", "demo"}
 	for _, lang := range []string{"en", "es", "mr"} {
 		for _, theme := range []string{"light", "dark"} {
@@ -46,10 +48,9 @@ func TestWalkPictures(t *testing.T) {
 						if err := p.api.ShowWindow(t.Context(), page); err != nil {
 							t.Fatal(err)
 						}
-						<-time.After(700 * time.Millisecond)
 						name := fmt.Sprintf("%s-%s-%d-%dx%d-%s.png", lang, theme, scale, size.X, size.Y, strings.ReplaceAll(page, "/", "-"))
 						file := filepath.Join(folder, name)
-						d.Picture(w.window, file)
+						last = w.still(file, last)
 						if got := sizeOf(t, file); got != pixels {
 							t.Errorf("%s is %v, want %v", name, got, pixels)
 						}
@@ -57,6 +58,27 @@ func TestWalkPictures(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// still keeps a picture once the window shows something else than before and
+// has come to rest, and returns what it shows. A page that looks like the one
+// before is kept after a while all the same.
+func (w *walker) still(file, before string) (shown string) {
+	w.t.Helper()
+	began := time.Now()
+	for {
+		<-time.After(250 * time.Millisecond)
+		w.d.Picture(w.window, file)
+		b, err := os.ReadFile(file)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		sum := fmt.Sprintf("%x", sha256.Sum256(b))
+		if sum == shown && (sum != before || time.Since(began) > 6*time.Second) || time.Since(began) > 15*time.Second {
+			return sum
+		}
+		shown = sum
 	}
 }
 
