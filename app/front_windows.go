@@ -1,11 +1,11 @@
 package app
 
-import "golang.org/x/sys/windows"
+import "syscall"
 
 // anyProcess is ASFW_ANY of the Windows API.
 const anyProcess = 0xffffffff
 
-var allowSetForegroundWindow = windows.NewLazySystemDLL("user32.dll").NewProc("AllowSetForegroundWindow")
+var allowSetForegroundWindow = syscall.NewLazyDLL("user32.dll").NewProc("AllowSetForegroundWindow")
 
 // LetRaise passes on the right to come to front. Windows gives it to the process
 // that the user started or clicked, but the window belongs to another one, which

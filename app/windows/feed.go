@@ -75,8 +75,7 @@ func (u *ui) receive(e control.Event) {
 			u.soon()
 		}
 	case control.EventShow:
-		u.win.Show()
-		u.win.RequestFocus()
+		u.raise()
 		u.goTo(e.Page)
 	case control.EventSettings:
 		u.loadSettings() // the command line or another window changed them

@@ -68,6 +68,8 @@ Section
   ${If} ${FileExists} "$INSTDIR\breakwater.exe"
     nsExec::Exec '"$INSTDIR\breakwater.exe" quit'
     Pop $0
+    nsExec::Exec '"$INSTDIR\breakwater.exe" quit --demo'
+    Pop $0
   ${EndIf}
   SetOutPath "$INSTDIR"
   File breakwater-tray.exe
