@@ -125,7 +125,8 @@ func (p *overview) build() fyne.CanvasObject {
 		p.notices,
 		flush(view.T("Connections"), newLink(view.T("Manage"), func() { p.u.goTo(pageConnections) }), serving),
 		container.New(halves{gap: gapGroup, turn: 680}, filled(view.T("The last hour"), p.hour, p.chart), flush(view.T("Failures of the last hour"), nil, p.fails.box)),
-		container.New(halves{gap: gapGroup, turn: 680}, breakers, p.quota),
+		p.quota,
+		breakers,
 		p.setup.box,
 		flush(view.T("Recent requests"), all, p.recent.box),
 	)
