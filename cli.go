@@ -23,7 +23,7 @@ func command(ctx context.Context, args []string) int {
 		home = "" // the doctor then looks at the environment only
 	}
 	return cli.Run(ctx, cli.Env{
-		In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getenv: os.Getenv, Connect: connect, Backup: backup, Restore: restore, Ask: askHidden,
+		In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getenv: os.Getenv, Connect: connect, Backup: backup, Restore: restore, Ask: cli.AskHidden,
 		Local: cli.LocalChecks{
 			Dir: folder, Database: db.Examine, Secrets: secretsOf, Address: proxy.Address,
 			Port: expectedPort(os.Getenv), Home: home, Now: time.Now,

@@ -36,7 +36,7 @@ var leaves = []string{"resilience/clock", "resilience/outcome", "resilience/sett
 var wire = []string{
 	"github.com/tidwall/gjson", "github.com/tidwall/sjson",
 	"github.com/klauspost/compress/...", "github.com/andybalholm/brotli",
-	"github.com/gofrs/flock", "golang.org/x/sync/...", "golang.org/x/sys/...",
+	"github.com/gofrs/flock", "golang.org/x/sync/...", "golang.org/x/sys/...", "golang.org/x/term",
 }
 
 var rules = []rule{
@@ -96,7 +96,7 @@ var rules = []rule{
 	},
 	{
 		"app",
-		[]string{"app/...", "proxy/control", "proxy/client", "assets", "build"},
+		[]string{"app/...", "proxy/control", "proxy/client", "assets", "build", "golang.org/x/sys/..."},
 		nil,
 		"the desktop drives the product through the facade alone",
 	},
