@@ -35,7 +35,7 @@ const (
 	maxIdle           = 256
 	keepAliveInterval = 30 * time.Second
 	// readBuffer takes what has piled up of a quick stream in one go.
-	readBuffer = 16 << 10
+	readBuffer = 8 << 10
 )
 
 // bodiesOfReplay is how often the transport asks for the body again in one
