@@ -177,14 +177,18 @@ func TestPolicy(t *testing.T) {
 			"1s [provider/a] A · work: limit reset used | Requests go on as usual. The next one can be asked for Wed 11:00.",
 		}},
 		{"a reset that was used is told once", []step{
-			{0, lanes(control.AlertResetUnavailable, "already_used", 200*m), false}, {3 * m, lanes(control.AlertResetUnavailable, "already_used", 200*m), false},
-			{199 * m, lanes(control.AlertResetUnavailable, "already_used", 200*m), false}, {210 * m, lanes(control.AlertResetUnavailable, "error", 0), false},
+			{0, lanes(control.AlertResetUnavailable, "already_used", 200*m), false},
+			{3 * m, lanes(control.AlertResetUnavailable, "already_used", 200*m), false},
+			{199 * m, lanes(control.AlertResetUnavailable, "already_used", 200*m), false},
+			{210 * m, lanes(control.AlertResetUnavailable, "error", 0), false},
 		}, []string{
 			"1s [provider/a] A · work: no limit reset | It was used already. The next one can be asked for at 18:20.",
 			"3h30m1s [provider/a] A · work: no limit reset | It could not be asked for.",
 		}},
 		{"a quota below the warning is told once until it resets", []step{
-			{0, low("session", 18, 80*m), false}, {10 * m, low("session", 12, 80*m), false}, {10 * m, low("weekly:opus", 5, 20*60*m), false},
+			{0, low("session", 18, 80*m), false},
+			{10 * m, low("session", 12, 80*m), false},
+			{10 * m, low("weekly:opus", 5, 20*60*m), false},
 			{90 * m, low("session", 20, 300*m), false},
 		}, []string{
 			"1s [provider/a] A · work: 18 % of the quota left | Its five-hour window is nearly used up. It resets at 16:20.",
@@ -218,8 +222,12 @@ func TestPolicy(t *testing.T) {
 func TestPolicyListensToTheUser(t *testing.T) {
 	const m, h = time.Minute, time.Hour
 	each := []step{
-		{0, opened("a", h), false}, {2 * m, ended("a", "work", control.StateBanned), false}, {4 * m, empty("chat", 50*m), false},
-		{6 * m, lanes(control.AlertLaneEntered, "", h), false}, {8 * m, lanes(control.AlertResetClaimed, "reset", h), false}, {10 * m, low("weekly", 9, h), false},
+		{0, opened("a", h), false},
+		{2 * m, ended("a", "work", control.StateBanned), false},
+		{4 * m, empty("chat", 50*m), false},
+		{6 * m, lanes(control.AlertLaneEntered, "", h), false},
+		{8 * m, lanes(control.AlertResetClaimed, "reset", h), false},
+		{10 * m, low("weekly", 9, h), false},
 	}
 	for _, c := range []struct {
 		name  string

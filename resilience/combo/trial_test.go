@@ -126,8 +126,8 @@ func sharesAnything(t reflect.Type) bool {
 	case reflect.Array:
 		return sharesAnything(t.Elem())
 	case reflect.Struct:
-		for i := range t.NumField() {
-			if sharesAnything(t.Field(i).Type) {
+		for f := range t.Fields() {
+			if sharesAnything(f.Type) {
 				return true
 			}
 		}
