@@ -32,10 +32,14 @@ func TestKeysAreFoundInEnvironmentAndFiles(t *testing.T) {
 		"GEMINI_API_KEY", "TOGETHER_API_KEY", "KIMI_API_KEY",
 	}
 	want := [][3]string{
-		{"OPENAI_API_KEY", "sk-from-environment", "$OPENAI_API_KEY"}, {"ANTHROPIC_API_KEY", "sk-ant-from-claude", "settings.json"},
-		{"OPENAI_API_KEY", "sk-from-codex-1", "auth.json"}, {"GROQ_API_KEY", "gsk-from-opencode", "auth.json"},
-		{"OPENAI_API_KEY", "sk-from-aider-1", ".aider.conf.yml"}, {"DEEPSEEK_API_KEY", "sk-from-aider-2", ".aider.conf.yml"},
-		{"MISTRAL_API_KEY", "key-from-continue", "config.json"}, {"XAI_API_KEY", "xai-from-llm-keys", "keys.json"},
+		{"OPENAI_API_KEY", "sk-from-environment", "$OPENAI_API_KEY"},
+		{"ANTHROPIC_API_KEY", "sk-ant-from-claude", "settings.json"},
+		{"OPENAI_API_KEY", "sk-from-codex-1", "auth.json"},
+		{"GROQ_API_KEY", "gsk-from-opencode", "auth.json"},
+		{"OPENAI_API_KEY", "sk-from-aider-1", ".aider.conf.yml"},
+		{"DEEPSEEK_API_KEY", "sk-from-aider-2", ".aider.conf.yml"},
+		{"MISTRAL_API_KEY", "key-from-continue", "config.json"},
+		{"XAI_API_KEY", "xai-from-llm-keys", "keys.json"},
 		{"OPENROUTER_API_KEY", "sk-or-from-dotenv", ".env"},
 	}
 	got := s.Keys(names)

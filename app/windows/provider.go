@@ -73,8 +73,10 @@ func (p *provider) load() {
 
 func (p *provider) build() fyne.CanvasObject {
 	p.cols = columns{gap: 12, edge: 10, list: []column{
-		{title: view.T("Connection"), width: 140, flex: 3}, {title: view.T("State"), width: 170, flex: 2},
-		{title: view.T("Answered"), width: 60, right: true, priority: 1}, {title: view.T("Last used"), width: 78, right: true},
+		{title: view.T("Connection"), width: 140, flex: 3},
+		{title: view.T("State"), width: 170, flex: 2},
+		{title: view.T("Answered"), width: 60, right: true, priority: 1},
+		{title: view.T("Last used"), width: 78, right: true},
 	}}
 	p.list = newPickList(func() int { return len(p.rows) }, func() fyne.CanvasObject {
 		return newRow(&p.cols, rowHeight, newText("", view.RoleText).clipped(), newBadge(), newText("", view.RoleMuted).right(), newText("", view.RoleMuted).right().clipped())

@@ -56,9 +56,12 @@ func newSettings(u *ui) *settings {
 		rules: newRuleSettings(u), leases: newLeaseSettings(u),
 	}
 	p.parts = []part{
-		{sectionGeneral, view.T("General"), p.general}, {sectionClients, view.T("Agents"), p.clients},
-		{sectionResilience, view.T("Resilience"), p.resilience}, {sectionRules, view.T("Error rules"), p.rules},
-		{sectionLeases, view.T("Leases"), p.leases}, {sectionNetwork, view.T("Network"), newNetworkSettings(u)},
+		{sectionGeneral, view.T("General"), p.general},
+		{sectionClients, view.T("Agents"), p.clients},
+		{sectionResilience, view.T("Resilience"), p.resilience},
+		{sectionRules, view.T("Error rules"), p.rules},
+		{sectionLeases, view.T("Leases"), p.leases},
+		{sectionNetwork, view.T("Network"), newNetworkSettings(u)},
 	}
 	return p
 }

@@ -30,8 +30,11 @@ func newLeaseSettings(u *ui) *leaseSettings { return &leaseSettings{u: u} }
 
 func (p *leaseSettings) build() fyne.CanvasObject {
 	p.cols = columns{gap: 12, edge: 10, list: []column{
-		{title: view.T("Connection"), width: 140, flex: 3}, {title: view.T("Held by"), width: 140, flex: 2},
-		{title: view.T("Since"), width: 84, right: true, priority: 1}, {title: view.T("Until"), width: 112, right: true}, {width: 62, right: true},
+		{title: view.T("Connection"), width: 140, flex: 3},
+		{title: view.T("Held by"), width: 140, flex: 2},
+		{title: view.T("Since"), width: 84, right: true, priority: 1},
+		{title: view.T("Until"), width: 112, right: true},
+		{width: 62, right: true},
 	}}
 	p.list = newPickList(func() int { return len(p.rows) }, func() fyne.CanvasObject {
 		return newRow(&p.cols, 44, newPair(newText("", view.RoleText).bold().clipped(), 0), newPair(newText("", view.RoleText).clipped(), 0),

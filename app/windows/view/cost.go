@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"breakwater/proxy/control"
@@ -63,8 +64,8 @@ func (p Prices) Estimate(a control.Activity) (dollars float64, known bool) {
 
 // answeredModel is the model that answered, under the name its provider knows.
 func answeredModel(a control.Activity) string {
-	for i := len(a.Trace) - 1; i >= 0; i-- {
-		if s := a.Trace[i]; s.Kind == control.StepAnswered && s.Model != "" {
+	for _, s := range slices.Backward(a.Trace) {
+		if s.Kind == control.StepAnswered && s.Model != "" {
 			return s.Model
 		}
 	}

@@ -2,6 +2,7 @@ package view
 
 import (
 	"encoding/json"
+	"maps"
 	"testing"
 
 	"breakwater/proxy/control"
@@ -24,9 +25,7 @@ func TestLimitsOfAConnectionAreEdited(t *testing.T) {
 	}
 	patch := func(change map[string]string) string {
 		d := EditDraft(was)
-		for k, v := range change {
-			d.Limits[k] = v
-		}
+		maps.Copy(d.Limits, change)
 		out, err := json.Marshal(d.Patch(was, p))
 		if err != nil {
 			t.Fatal(err)

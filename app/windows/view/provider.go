@@ -193,11 +193,11 @@ func ProviderSentence(s control.Snapshot, provider string, now time.Time) Senten
 			serving++
 		}
 	}
-	line := Tf("%d of %d serving", serving, all)
+	parts := []string{Tf("%d of %d serving", serving, all)}
 	for _, b := range s.Breakers {
 		if b.Provider == provider {
-			line += " · " + Tf("breaker %s", BreakerBadge(b, now).Text())
+			parts = append(parts, Tf("breaker %s", BreakerBadge(b, now).Text()))
 		}
 	}
-	return Sentence{Title: name, Sub: line}
+	return Sentence{Title: name, Sub: strings.Join(parts, " · ")}
 }
