@@ -295,6 +295,9 @@ func (f *fake) EditSettings(_ context.Context, p control.SettingsPatch) (control
 	if p.Tables != nil {
 		maps.Copy(f.settings.Tables, *p.Tables)
 	}
+	if p.AutoDisableBanned != nil {
+		f.settings.AutoDisableBanned = *p.AutoDisableBanned
+	}
 	if p.EgressProbeURL != nil {
 		f.settings.EgressProbeURL = *p.EgressProbeURL
 	}

@@ -77,3 +77,13 @@ func TestChartCountsTheLastHour(t *testing.T) {
 		t.Error("no bar under the pointer:", p.chart.under)
 	}
 }
+
+func TestBannedConnectionsAreSwitchedOffOnWish(t *testing.T) {
+	b := newBench(t, "busy", pageSettings)
+	b.wantShown("Switch off what is banned")
+	p := pageOf[*settings](b).general
+	p.banned.flip()
+	if !b.fake.settings.AutoDisableBanned || !p.banned.on {
+		t.Error("not switched on")
+	}
+}

@@ -28,6 +28,7 @@ type generalSettings struct {
 	notices  *noticeSettings
 	profiles *keyToggle
 	require  *keyToggle
+	banned   *keyToggle
 	login    *keyToggle
 	loginRow fyne.CanvasObject
 	keys     *keySettings
@@ -85,6 +86,7 @@ func (p *generalSettings) build() fyne.CanvasObject {
 	p.motion = newToggle(func(on bool) { edit(control.SettingsPatch{ReducedMotion: &on}, nil) })
 	p.profiles = newToggle(func(on bool) { edit(control.SettingsPatch{ClientProfile: &on}, nil) })
 	p.require = newToggle(func(on bool) { edit(control.SettingsPatch{RequireAPIKey: &on}, nil) })
+	p.banned = newToggle(func(on bool) { edit(control.SettingsPatch{AutoDisableBanned: &on}, nil) })
 	p.login = newToggle(p.setLogin)
 	p.loginRow = card(view.T("This machine"), nil, switchLine(p.login, view.T("Start at sign-in"), view.T("Breakwater is in the tray as soon as you are at your desktop.")))
 	p.limit = newSavedField(p.saveLimit)
@@ -103,6 +105,7 @@ func (p *generalSettings) build() fyne.CanvasObject {
 		card(view.T("Clients"), nil,
 			switchLine(p.profiles, view.T("Answer each client in its own way"), view.T("Claude Code, Codex and others each get the status and the wait that they honour. Off, all get the same."))),
 		p.loginRow,
+		card(view.T("Connections"), nil, switchLine(p.banned, view.T("Switch off what is banned"), view.T("A connection whose account the provider has closed is switched off, so that nothing asks for it again."))),
 		card(view.T("Access"), nil, container.New(stack{12},
 			switchLine(p.require, view.T("Require an API key"), view.T("Programs on this machine must send a key of Breakwater. Without it, every local program may use your connections.")),
 			settingLine(view.T("Allowed web origins"), view.T("Exact origins of local web pages that may call the API, such as http://localhost:5173. Separated by commas."), p.origins.box))),
@@ -127,6 +130,7 @@ func (p *generalSettings) apply() {
 	p.notices.apply()
 	p.profiles.set(s.ClientProfile)
 	p.require.set(s.RequireAPIKey)
+	p.banned.set(s.AutoDisableBanned)
 	p.limit.show(strconv.Itoa(s.ActivityLimit))
 	p.origins.show(strings.Join(s.AllowedOrigins, ", "))
 	p.endpoint.set(p.u.snap.Endpoint)

@@ -77,7 +77,7 @@ var shownElsewhere = map[string]string{
 	"revision":                              "guards against lost changes",
 	// Controls of the general settings, which a test of the windows looks for.
 	"notifications": "general", "theme": "general", "language": "general", "requireApiKey": "general", "clientProfiles": "general",
-	"allowedOrigins": "general", "activityLimit": "general",
+	"allowedOrigins": "general", "autoDisableBannedAccounts": "general", "activityLimit": "general",
 	"notify": "general", "textScale": "general", "reducedMotion": "general", "tables": "the tables remember their columns themselves",
 	"claudeBaseUrl": "network", "egressProbeUrl": "network",
 }
