@@ -5,6 +5,7 @@ package tray
 import (
 	"context"
 	"log/slog"
+	"os"
 	"time"
 
 	"fyne.io/systray"
@@ -91,4 +92,5 @@ func Run(ctx context.Context, o Options) {
 	}, nil)
 	stop() // the system may have ended the loop: a session that closes on Windows
 	<-stopped
+	removeIconFiles(os.TempDir())
 }
