@@ -39,11 +39,11 @@ func ReadApp(toml string) (App, error) {
 	}
 	if b := values["Details.Build"]; b != "" {
 		if a.Build, err = strconv.Atoi(b); err != nil {
-			return App{}, fmt.Errorf("Build: %w", err)
+			return App{}, fmt.Errorf("the build number: %w", err)
 		}
 	}
 	if a.Name == "" || a.ID == "" || a.Version == "" || a.Icon == "" {
-		return App{}, errors.New("Name, ID, Version and Icon must be given")
+		return App{}, errors.New("name, ID, version and icon must be given")
 	}
 	return a, nil
 }

@@ -79,7 +79,7 @@ func forgetKeychain(ctx context.Context, dir string) error {
 		err = fmt.Errorf("which secrets the keychain holds, under %q: %w", keychainService, err)
 	}
 	for _, name := range names {
-		err = errors.Join(err, k.DeleteSecret(name))
+		err = errors.Join(err, k.DeleteSecret(name)) //nolint:contextcheck // the keychain knows none
 	}
 	return err
 }

@@ -27,7 +27,7 @@ func TestSizeAndMotionFollowTheSettings(t *testing.T) {
 		t.Error("the widgets still move")
 	}
 	test.Tap(p.motion)
-	if fyne.CurrentApp() != fyne.App(b.app) {
+	if fyne.CurrentApp() != b.app {
 		t.Error("the motion did not come back")
 	}
 	b.wantShown("Keyboard", "Show a page", "Close a dialog")

@@ -74,8 +74,11 @@ func (p *combos) load() {
 
 func (p *combos) build() fyne.CanvasObject {
 	p.cols = columns{gap: 12, edge: 10, list: []column{
-		{width: 30}, {title: view.T("Name"), width: 150, flex: 3}, {title: view.T("Strategy"), width: 120, flex: 2},
-		{title: view.T("Targets"), width: 60, right: true}, {width: 26},
+		{width: 30},
+		{title: view.T("Name"), width: 150, flex: 3},
+		{title: view.T("Strategy"), width: 120, flex: 2},
+		{title: view.T("Targets"), width: 60, right: true},
+		{width: 26},
 	}}
 	p.table = newPickList(func() int { return len(p.rows) }, p.newLine, p.fill, p.at, func(i int) { p.choose(p.rows[i].ID) })
 	p.table.onKey = p.typed

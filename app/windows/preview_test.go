@@ -25,7 +25,8 @@ func TestMain(m *testing.M) {
 	f := newFake(state, time.Now())
 	f.settings.Theme = os.Getenv("PREVIEW_THEME")
 	f.settings.Language = os.Getenv("PREVIEW_LANG")
-	err := Run(context.Background(), Options{Facade: f, Page: os.Getenv("PREVIEW_PAGE"), Theme: f.settings.Theme, Language: f.settings.Language, DataDir: "/home/you/.local/share/breakwater",
+	err := Run(context.Background(), Options{
+		Facade: f, Page: os.Getenv("PREVIEW_PAGE"), Theme: f.settings.Theme, Language: f.settings.Language, DataDir: "/home/you/.local/share/breakwater",
 		Clients: setup.Setup{Dir: os.TempDir(), Home: os.TempDir() + "/preview-home", Getenv: func(string) string { return "" }},
 	})
 	if err != nil {

@@ -34,9 +34,12 @@ const (
 
 // static are the platforms of the program without windows; Go alone builds it.
 var static = []platform{
-	{"linux", "amd64"}, {"linux", "arm64"},
-	{"windows", "amd64"}, {"windows", "arm64"},
-	{"darwin", "amd64"}, {"darwin", "arm64"},
+	{"linux", "amd64"},
+	{"linux", "arm64"},
+	{"windows", "amd64"},
+	{"windows", "arm64"},
+	{"darwin", "amd64"},
+	{"darwin", "arm64"},
 }
 
 // link are the linker's flags: no symbols, no build id, and the facts that

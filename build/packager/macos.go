@@ -74,8 +74,12 @@ func (s *source) infoPlist() []byte {
 func (s *source) icns() ([]byte, error) {
 	var body []byte
 	for _, p := range []struct{ kind, file string }{
-		{"ic12", "app-64.png"}, {"ic07", "app-128.png"}, {"ic13", "app-256.png"}, {"ic08", "app-256.png"},
-		{"ic14", "app.png"}, {"ic09", "app.png"},
+		{"ic12", "app-64.png"},
+		{"ic07", "app-128.png"},
+		{"ic13", "app-256.png"},
+		{"ic08", "app-256.png"},
+		{"ic14", "app.png"},
+		{"ic09", "app.png"},
 	} {
 		png, err := s.read("assets/icons/" + p.file)
 		if err != nil {

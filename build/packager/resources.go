@@ -95,9 +95,14 @@ func (s *source) versionInfo() ([]byte, error) {
 		fixed = binary.LittleEndian.AppendUint32(fixed, v)
 	}
 	texts := [][2]string{
-		{"CompanyName", s.app.Name}, {"FileDescription", s.app.Name}, {"FileVersion", s.app.Version},
-		{"InternalName", "breakwater"}, {"LegalCopyright", "The Breakwater authors, MIT licence"},
-		{"OriginalFilename", "breakwater.exe"}, {"ProductName", s.app.Name}, {"ProductVersion", s.app.Version},
+		{"CompanyName", s.app.Name},
+		{"FileDescription", s.app.Name},
+		{"FileVersion", s.app.Version},
+		{"InternalName", "breakwater"},
+		{"LegalCopyright", "The Breakwater authors, MIT licence"},
+		{"OriginalFilename", "breakwater.exe"},
+		{"ProductName", s.app.Name},
+		{"ProductVersion", s.app.Version},
 	}
 	var strings [][]byte
 	for _, t := range texts {

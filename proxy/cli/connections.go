@@ -98,9 +98,17 @@ func showConnection(ctx context.Context, c *call) error {
 	}
 	return c.print(k, func(w io.Writer) {
 		rows := [][2]string{
-			{"name", k.Name}, {"id", k.ID}, {"provider", k.Provider}, {"address", k.BaseURL}, {"speaks", strings.Join(k.Dialects, ", ")},
-			{"credential", k.Credential}, {"state", strings.TrimSpace(string(k.State) + " " + left(k.Until))}, {"why", k.Reason},
-			{"leased for", left(k.LeasedUntil)}, {"running", strconv.Itoa(k.InFlight)}, {"waiting", strconv.Itoa(k.Queued)},
+			{"name", k.Name},
+			{"id", k.ID},
+			{"provider", k.Provider},
+			{"address", k.BaseURL},
+			{"speaks", strings.Join(k.Dialects, ", ")},
+			{"credential", k.Credential},
+			{"state", strings.TrimSpace(string(k.State) + " " + left(k.Until))},
+			{"why", k.Reason},
+			{"leased for", left(k.LeasedUntil)},
+			{"running", strconv.Itoa(k.InFlight)},
+			{"waiting", strconv.Itoa(k.Queued)},
 		}
 		for _, l := range rows {
 			if l[1] != "" {

@@ -102,10 +102,12 @@ func valueAt(raw []byte, path []string) (string, bool) {
 		return "", false
 	}
 	for _, part := range path {
-		m, ok := v.(map[string]any)
-		if v, ok = m[part]; !ok {
+		m, _ := v.(map[string]any)
+		inner, ok := m[part]
+		if !ok {
 			return "", false
 		}
+		v = inner
 	}
 	return shown(v), true
 }

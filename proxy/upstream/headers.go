@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"maps"
 	"net/http"
 	"strings"
 
@@ -59,9 +60,7 @@ func requestHeader(c Call) http.Header {
 	if c.Dialect == dialect.Anthropic && out.Get("Anthropic-Version") == "" {
 		out["Anthropic-Version"] = anthropicVersion
 	}
-	for name, values := range c.Last {
-		out[name] = values
-	}
+	maps.Copy(out, c.Last)
 	return out
 }
 

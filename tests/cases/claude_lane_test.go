@@ -259,7 +259,7 @@ func inLane(t *testing.T, k *scenario.Kit, ctx context.Context) <-chan scenario.
 		_ = res.Body.Close()
 		out <- scenario.Answer{Status: res.StatusCode, Header: res.Header}
 	}()
-	k.Until("the request waits for a slot", func() bool {
+	k.Until("the request waits for a slot", func() bool { //nolint:contextcheck // the kit has its own
 		l := k.Connection("alpha").Lane
 		return l != nil && l.Waiting == 1
 	})

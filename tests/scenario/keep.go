@@ -28,7 +28,7 @@ func folder(t testing.TB) string {
 		return t.TempDir()
 	}
 	name := regexp.MustCompile(`[^A-Za-z0-9]+`).ReplaceAllString(t.Name(), "-")
-	dir, err := os.MkdirTemp(keep, name[:min(len(name), 80)]+"-")
+	dir, err := os.MkdirTemp(keep, name[:min(len(name), 80)]+"-") //nolint:usetesting // it is to be kept
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +96,7 @@ func (r *remains) leave(k *Kit) {
 		}
 		req.Header.Set("Authorization", "Bearer "+k.Token)
 		req.Header.Set("Content-Type", "application/json")
-		res, err := http.DefaultClient.Do(req)
+		res, err := http.DefaultClient.Do(req) //nolint:bodyclose // read closes it
 		if err != nil {
 			return // some scenarios have ended the program
 		}

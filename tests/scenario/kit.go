@@ -319,7 +319,7 @@ func (k *Kit) Do(method, path, body string, headers ...string) Answer {
 		}
 		req.Header.Add(headers[i], headers[i+1])
 	}
-	res, err := http.DefaultClient.Do(req)
+	res, err := http.DefaultClient.Do(req) //nolint:bodyclose // read closes it
 	if err != nil {
 		return Answer{Err: err}
 	}
