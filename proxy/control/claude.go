@@ -8,7 +8,6 @@ import (
 
 	"golang.org/x/sync/singleflight"
 
-	"breakwater/proxy/catalog"
 	"breakwater/resilience/claude"
 )
 
@@ -237,9 +236,7 @@ func (s *Service) ClaudeUsage(_ context.Context, id string) (ClaudeUsage, error)
 		return ClaudeUsage{}, err
 	}
 	s.claude.want(id, s.Now())
-	if r.Credential() != catalog.PassthroughCredential && r.Record.Active && s.usable(r) {
-		s.refreshUsage(r, claude.KeyOf(id, "", false), r.Key())
-	}
+	s.askUsage(r)
 	u := s.usageView(id)
 	if u == nil {
 		return ClaudeUsage{Models: []ClaudeWindow{}}, nil

@@ -99,6 +99,14 @@ func (s *Service) usageWanted(connection string, now time.Time) bool {
 	return ok && now.Sub(at).Abs() < wantedFor
 }
 
+// askUsage has the usage endpoint asked with the token that is stored for the
+// connection, if there is one and it is time. It does not wait.
+func (s *Service) askUsage(r *Route) {
+	if r.Credential() != catalog.PassthroughCredential && r.Record.Active && s.usable(r) {
+		s.refreshUsage(r, claude.KeyOf(r.Record.ID, "", false), r.Key())
+	}
+}
+
 // refreshUsage asks the usage endpoint beside the request, if it is time.
 func (s *Service) refreshUsage(r *Route, k claude.Key, bearer string) {
 	subs := s.claude

@@ -42,6 +42,14 @@ func (p *planning) look(now time.Time, t *combo.Target) {
 	}
 }
 
+// renew has the windows of a target's connection asked for beside the traffic,
+// where that can be done; all others are told by answers alone.
+func (p *planning) renew(t *combo.Target) {
+	if r, ok := p.s.Route(t.Connection); ok && isClaude(r.Provider) {
+		p.s.askUsage(r)
+	}
+}
+
 // seen is what is known of one connection for one model.
 type seen struct {
 	route   *Route

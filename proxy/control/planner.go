@@ -47,7 +47,7 @@ func (s *Service) replan() {
 	p := &planning{s: s, combos: index, groups: groupsOf(*routes), facts: s.factTable()}
 	p.planner = combo.Planner{
 		Resolver: combo.Resolver{World: p, Globals: s.comboGlobals()},
-		State:    s.memory, Rand: chance, Look: p.look, Fixed: p.fix, Kept: &p.kept, Health: comboHealth{s},
+		State:    s.memory, Rand: chance, Look: p.look, Fixed: p.fix, Renew: p.renew, Kept: &p.kept, Health: comboHealth{s},
 	}
 	s.plans.Store(p)
 }

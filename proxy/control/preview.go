@@ -88,7 +88,7 @@ func (s *Service) PreviewCombo(_ context.Context, in PreviewRequest) (ComboPrevi
 // put in; or why there is none. It returns the strategy of a plan.
 func (s *Service) ahead(c *combo.Combo, draft bool, target func(*combo.Target), refused func(*combo.Refusal)) *combo.Entry {
 	planner := *s.Planner()
-	planner.State = s.memory.Trial()
+	planner.State, planner.Renew = s.memory.Trial(), nil
 	if draft {
 		planner.Kept = nil // it is seen once
 	}

@@ -14,6 +14,7 @@ type Kept struct {
 type prepared struct {
 	entry *Entry
 	cfg   Config
+	trust trust
 	specs []*Spec
 }
 
@@ -48,6 +49,7 @@ func (p *Planner) resolved(c *Combo, q *Request) *prepared {
 	if r.entry, _ = Lookup(string(c.Strategy)); r.entry == nil {
 		r.entry, _ = Lookup(string(Priority))
 	}
+	r.trust = r.cfg.trust(r.entry.Name)
 	if q.depth > 0 {
 		r.cfg.MaxComboDepth = q.depth
 	}

@@ -21,6 +21,9 @@ type Planner struct {
 	// until combos, connections or settings change: Facts, MaxConcurrent and
 	// Data; nil: nothing does.
 	Fixed func(s *Spec)
+	// Renew is told of a target whose quota was read longer ago than its combo
+	// allows. It must not wait; nil: nothing is renewed.
+	Renew func(t *Target)
 	// Kept spares resolving a combo again and again; nil keeps nothing.
 	Kept *Kept
 	// Health is asked about the connection a session is bound to; nil: nothing
@@ -113,6 +116,9 @@ func (p *Planner) look(q *Request, ready *prepared, targets []*Target) {
 		if p.Look != nil {
 			p.Look(q.Now, t)
 		}
+	}
+	if ready.trust.ttl > 0 {
+		p.freshen(q.Now, ready.trust, targets)
 	}
 }
 
