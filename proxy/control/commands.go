@@ -153,6 +153,11 @@ func (s *Service) EditConnection(ctx context.Context, id string, patch Connectio
 		s.engine.ResetConnection(id)
 		s.quota.Forget(id)
 	}
+	if r.login != nil && (newKey || r.tokenURL() != old.tokenURL() || rec.ClientID != old.Record.ClientID || rec.TokenFormat != old.Record.TokenFormat) {
+		// What failed so far was another way of refreshing.
+		s.guard.Forget(connectionGuard(id))
+		r.login.unblock()
+	}
 	s.claudeEdited(old, r)
 	return s.view(r), nil
 }
@@ -249,7 +254,7 @@ func (s *Service) TestConnection(ctx context.Context, id string) (TestResult, er
 		return TestResult{}, ErrNotFound
 	}
 	if r.login != nil {
-		r.login.unblock()
+		s.retryRefresh(r)
 		if _, err := s.Bearer(ctx, r); err != nil {
 			return TestResult{
 				Error: err.Error(), TestedAt: time.Now().Round(0),
@@ -272,7 +277,7 @@ func (s *Service) ClearCooldown(_ context.Context, id string) error {
 	if !ok {
 		return ErrNotFound
 	}
-	r.login.unblock()
+	s.retryRefresh(r)
 	s.engine.ClearConnection(id)
 	s.markState()
 	return nil
@@ -290,6 +295,7 @@ func (s *Service) ClearLockouts(_ context.Context, f LockoutFilter) (int, error)
 // ResetBreakers closes every breaker and returns how many there were.
 func (s *Service) ResetBreakers(context.Context) (int, error) {
 	n := s.engine.ResetBreakers()
+	s.guard.Reset()
 	s.markState()
 	return n, nil
 }

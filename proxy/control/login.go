@@ -90,12 +90,13 @@ func (s *Service) refresh(ctx context.Context, r *Route, stale oauth.Login) (oau
 			defer l.mu.Unlock()
 			return l.now, l.err
 		}
-		if !s.claude.begin() {
+		ticket, ok := s.startRefresh(r)
+		if !ok {
 			defer l.mu.Unlock()
 			return l.now, errNotRefreshed
 		}
 		l.flight = make(chan struct{})
-		go s.refreshNow(r, stale)
+		go s.refreshNow(r, stale, ticket)
 	}
 	flight := l.flight
 	l.mu.Unlock()
@@ -109,23 +110,21 @@ func (s *Service) refresh(ctx context.Context, r *Route, stale oauth.Login) (oau
 	return l.now, l.err
 }
 
-// RefreshPause returns how long the connection's login is not refreshed again
-// after a failure, at least a second.
-func (s *Service) RefreshPause(r *Route) time.Duration {
-	if r.login == nil {
-		return time.Second
+// startRefresh counts a refresh in, unless the guard is open or the program
+// ends.
+func (s *Service) startRefresh(r *Route) (guardTicket, bool) {
+	if !s.claude.begin() {
+		return guardTicket{}, false
 	}
-	r.login.mu.Lock()
-	defer r.login.mu.Unlock()
-	return max(r.login.blocked.Sub(s.Now()), time.Second)
+	ticket, ok := s.admitRefresh(r)
+	if !ok {
+		s.claude.calls.Done()
+	}
+	return ticket, ok
 }
 
-// unblock lets the next request refresh the login at once: a person has asked
-// for another try.
+// unblock ends the login's own pause.
 func (l *login) unblock() {
-	if l == nil {
-		return
-	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.blocked, l.fails = time.Time{}, 0
@@ -133,14 +132,16 @@ func (l *login) unblock() {
 
 // refreshNow asks the token endpoint. The new login is stored before anybody
 // uses it: the old refresh token is good for nothing any more.
-func (s *Service) refreshNow(r *Route, old oauth.Login) {
+func (s *Service) refreshNow(r *Route, old oauth.Login, ticket guardTicket) {
 	defer s.claude.calls.Done()
+	defer s.markState() // the failures are shown
 	next, wait, err := s.askToken(s.claude.life, r, old)
 	if err == nil {
 		s.keepLogin(r, next)
 	} else {
 		s.cfg.Log.Warn("a login was not refreshed", "connection", r.Record.ID, "reason", err.Error())
 	}
+	s.refreshed(ticket, err)
 	l := r.login
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -80,6 +80,9 @@ func earliest(s Snapshot) time.Time {
 	for _, c := range s.Connections {
 		look(c.Until)
 		look(c.LeasedUntil)
+		if c.LoginRefresh != nil {
+			look(c.LoginRefresh.Until)
+		}
 		if c.Lane != nil {
 			look(c.Lane.Until)
 		}

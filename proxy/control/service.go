@@ -20,6 +20,7 @@ import (
 	"breakwater/resilience/claude"
 	"breakwater/resilience/clock"
 	"breakwater/resilience/combo"
+	"breakwater/resilience/oauth"
 	"breakwater/resilience/quota"
 	"breakwater/resilience/settings"
 )
@@ -76,6 +77,7 @@ type Service struct {
 	quota    *quota.Ledger
 	tools    *quota.ToolLimits
 	claude   *subscriptions
+	guard    *oauth.Guard // around the refreshing of stored logins
 	affinity *affinity.Table
 	// Memory of this process alone.
 	occupancy     *affinity.Occupancy
@@ -112,6 +114,7 @@ const appSettings = "app"
 func New(ctx context.Context, cfg Config) (*Service, error) {
 	s := &Service{
 		cfg: cfg, hub: newHub(), queues: admission.NewQueues(), gates: admission.NewGates(), quota: quota.NewLedger(), claude: newSubscriptions(),
+		guard:    oauth.NewGuard(),
 		affinity: affinity.New(cfg.Store), occupancy: affinity.NewOccupancy(), latency: combo.NewLatency(),
 		stateDirty: make(chan struct{}, 1), useDirty: make(chan struct{}, 1), stop: make(chan struct{}),
 	}

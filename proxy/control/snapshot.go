@@ -73,6 +73,7 @@ func (s *Service) view(r *Route) Connection {
 		c.Lockouts = append(c.Lockouts, Lockout{Model: l.Model, Reason: l.Reason, Until: *s.Real(l.Until), FailureCount: l.FailureCount})
 	}
 	c.ClientID, c.TokenURL, c.TokenFormat = rec.ClientID, rec.TokenURL, rec.TokenFormat
+	c.LoginRefresh = s.refreshView(r)
 	s.claudeView(r, &c)
 	if c.Models == nil {
 		c.Models = []string{}

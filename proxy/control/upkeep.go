@@ -111,4 +111,5 @@ func (s *Service) saveLearned(ctx context.Context) {
 func (s *Service) forget(connection string) {
 	s.affinity.Forget(connection)
 	s.latency.Forget(connection)
+	s.guard.Forget(connectionGuard(connection))
 }

@@ -93,6 +93,8 @@ type Connection struct {
 	ClientID         string `json:"clientId,omitempty"`
 	TokenURL         string `json:"tokenUrl,omitempty"`
 	TokenFormat      string `json:"tokenFormat,omitempty"`
+	// LoginRefresh is set while refreshing the stored login fails.
+	LoginRefresh *LoginRefresh `json:"loginRefresh,omitempty"`
 	// Lane, LimitReset and Usage are nil while there is nothing to tell.
 	Lane       *ClaudeLane  `json:"lane,omitempty"`
 	LimitReset *ClaudeReset `json:"limitReset,omitempty"`

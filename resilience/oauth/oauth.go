@@ -1,5 +1,6 @@
-// Package oauth says when a stored login is due for a refresh and what the
-// token endpoint's answer to one means.
+// Package oauth says when a stored login is due for a refresh, guards that, and
+// says what the
+// token endpoint's answer means.
 package oauth
 
 import (

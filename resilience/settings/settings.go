@@ -83,7 +83,8 @@ type BreakerProfile struct {
 	ResetTimeoutMs       int64 `json:"resetTimeoutMs"`
 }
 
-// TokenRefreshBreaker guards the refresh of OAuth tokens.
+// TokenRefreshBreaker guards the refresh of stored logins: after that many
+// failures in a row none is tried for a while.
 type TokenRefreshBreaker struct {
 	Scope            string `json:"scope"` // "provider" or "connection"
 	FailureThreshold int64  `json:"failureThreshold"`

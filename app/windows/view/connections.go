@@ -249,6 +249,13 @@ func Facts(c control.Connection, now time.Time) []Fact {
 	if c.BackoffLevel > 0 {
 		out = append(out, Fact{Label: T("Backoff step"), Value: strconv.Itoa(c.BackoffLevel)})
 	}
+	if r := c.LoginRefresh; r != nil {
+		f := Fact{Label: T("Login refresh"), Value: Tf("failed %d times in a row", r.Failures)}
+		if r.Until != nil {
+			f.Value, f.Tip = Tf("fails; next try %s", Until(*r.Until, now)), Exact(*r.Until)
+		}
+		out = append(out, f)
+	}
 	if c.DisableCooling {
 		out = append(out, Fact{Label: T("Cooldown"), Value: T("never, by your switch")})
 	}

@@ -31,13 +31,13 @@ func refreshCard() KnobCard {
 	const at = "tokenRefreshBreaker."
 	return KnobCard{
 		Key: "tokenRefreshBreaker", Title: T("Login refresh"),
-		About: T("Stored logins. When refreshing them keeps failing, it is not tried for a while, so that the account is not locked out."),
+		About: T("Stored logins. When refreshing them fails this often in a row, none is refreshed for a while; then one tries first. Logins that still work are used meanwhile."),
 		Rows: []KnobRow{
 			{Label: T("Failures are counted for"), Knobs: []Knob{{
 				Path: at + "scope", Kind: KnobChoice, Options: []Option{{ID: "provider", Word: T("The provider")}, {ID: "connection", Word: T("Each connection")}},
 			}}},
-			{Label: T("Stops at"), Note: T("Failures."), Knobs: []Knob{count(at+"failureThreshold", 1, 100)}},
-			{Label: T("Rests for"), Knobs: []Knob{seconds(at+"cooldownMs", 60, secondsPerDay)}},
+			{Label: T("Stops at"), Note: T("Failures in a row."), Knobs: []Knob{count(at+"failureThreshold", 1, 100)}},
+			{Label: T("Rests for"), Note: T("Testing a connection tries at once."), Knobs: []Knob{seconds(at+"cooldownMs", 60, secondsPerDay)}},
 		},
 	}
 }
