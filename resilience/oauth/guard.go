@@ -162,11 +162,11 @@ func (e *guarded) state(now time.Time, r GuardRules) GuardState {
 		return GuardClosed
 	}
 	e.opened = clock.Past(now, e.opened)
-	if !e.early && now.Before(e.opened.Add(r.Cooldown)) {
-		return GuardOpen
-	}
 	if e.probing.After(now) {
 		e.probing = now // the clock was set back
+	}
+	if !e.early && now.Before(e.opened.Add(r.Cooldown)) {
+		return GuardOpen
 	}
 	if !e.probing.IsZero() && now.Sub(e.probing) >= probeLease {
 		e.probing = time.Time{}

@@ -1,6 +1,5 @@
-// Package oauth says when a stored login is due for a refresh, guards that, and
-// says what the
-// token endpoint's answer means.
+// Package oauth says when a stored login is due for a refresh or a look, what
+// the token endpoint's answer means, and when it is left alone.
 package oauth
 
 import (
