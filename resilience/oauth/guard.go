@@ -57,7 +57,7 @@ type Guard struct {
 type guarded struct {
 	failures int64
 	opened   time.Time // wall time; zero: CLOSED
-	early    bool      // a person has asked for a try before the cooldown is over
+	half     bool      // HALF_OPEN whatever the time: a probe was out, or a person has asked for a try
 	probing  time.Time // when the probe went out; zero: none is
 	gen      uint64    // probes of another generation are stale
 }
@@ -77,7 +77,7 @@ func (g *Guard) Begin(now time.Time, key string, r GuardRules) (GuardPermit, boo
 		return GuardPermit{}, false
 	}
 	g.last++
-	e.probing, e.gen = now, g.last
+	e.half, e.probing, e.gen = true, now, g.last
 	return GuardPermit{generation: e.gen, probe: true}, true
 }
 
@@ -107,7 +107,7 @@ func (g *Guard) Report(now time.Time, key string, r GuardRules, p GuardPermit, r
 	if !p.probe && e.failures < r.Threshold {
 		return false
 	}
-	e.opened, e.early, e.probing = clock.Wall(now), false, time.Time{}
+	e.opened, e.half, e.probing = clock.Wall(now), false, time.Time{}
 	return true
 }
 
@@ -116,7 +116,7 @@ func (g *Guard) Retry(key string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if e := g.keys[key]; e != nil && !e.opened.IsZero() {
-		e.early = true
+		e.half = true
 	}
 }
 
@@ -165,7 +165,7 @@ func (e *guarded) state(now time.Time, r GuardRules) GuardState {
 	if e.probing.After(now) {
 		e.probing = now // the clock was set back
 	}
-	if !e.early && now.Before(e.opened.Add(r.Cooldown)) {
+	if !e.half && now.Before(e.opened.Add(r.Cooldown)) {
 		return GuardOpen
 	}
 	if !e.probing.IsZero() && now.Sub(e.probing) >= probeLease {

@@ -92,7 +92,7 @@ func TestGuardStatesAndEvents(t *testing.T) {
 		"probing": {
 			"passed": "CLOSED 0 true", "failed": "OPEN 3 false", "neutral": "HALF_OPEN 2 true", "late failure": "HALF_OPEN 2 false",
 			"59 s pass": "HALF_OPEN 2 false", "2 min pass": "HALF_OPEN 2 true", "retry": "HALF_OPEN 2 false", "forget": "CLOSED 0 true",
-			"reset": "CLOSED 0 true", "back an hour": "OPEN 2 false",
+			"reset": "CLOSED 0 true", "back an hour": "HALF_OPEN 2 false",
 		},
 	} {
 		for event, want := range row {
