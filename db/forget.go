@@ -71,7 +71,7 @@ func forgetKeychain(ctx context.Context, dir string) error {
 		var records []control.ConnectionRecord
 		records, err = store.Connections(ctx)
 		for _, r := range records {
-			names = append(names, control.SecretName(r.ID))
+			names = append(names, control.SecretName(r.ID), control.ProxySecretName(r.ID))
 		}
 		err = errors.Join(err, store.Close())
 	}

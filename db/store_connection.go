@@ -40,6 +40,7 @@ type extras struct {
 	ClientID         string `json:"clientId"`
 	TokenURL         string `json:"tokenUrl"`
 	TokenFormat      string `json:"tokenFormat"`
+	ProxyURL         string `json:"proxyUrl"`
 }
 
 // limits returns the limits of a connection.
@@ -213,7 +214,7 @@ func mergeExtras(tx *gorm.DB, r control.ConnectionRecord) (string, error) {
 		DisableCooling: r.DisableCooling, LowPriorityMode: r.LowPriorityMode, AutoLimitReset: r.AutoLimitReset,
 		RateLimitOverrides: &r.RateLimitOverrides, QuotaWindowThresholds: r.QuotaWindowThresholds,
 		RotationOverrides: &r.RotationOverrides, Tags: r.Tags, Group: r.Group,
-		TimeoutMs: r.TimeoutMs, OrganizationUUID: r.OrganizationUUID, ClientID: r.ClientID, TokenURL: r.TokenURL, TokenFormat: r.TokenFormat,
+		TimeoutMs: r.TimeoutMs, OrganizationUUID: r.OrganizationUUID, ClientID: r.ClientID, TokenURL: r.TokenURL, TokenFormat: r.TokenFormat, ProxyURL: r.ProxyURL,
 	})
 	if err != nil {
 		return "", err
@@ -236,7 +237,7 @@ func (row connectionRow) record() (control.ConnectionRecord, error) {
 		Active: row.IsActive, DisableCooling: x.DisableCooling,
 		LowPriorityMode: x.LowPriorityMode, AutoLimitReset: x.AutoLimitReset, RateLimitProtection: row.RateLimitProtection,
 		Limits:    x.limits(row.MaxConcurrent),
-		TimeoutMs: x.TimeoutMs, OrganizationUUID: x.OrganizationUUID, ClientID: x.ClientID, TokenURL: x.TokenURL, TokenFormat: x.TokenFormat,
+		TimeoutMs: x.TimeoutMs, OrganizationUUID: x.OrganizationUUID, ClientID: x.ClientID, TokenURL: x.TokenURL, TokenFormat: x.TokenFormat, ProxyURL: x.ProxyURL,
 		CreatedAt: row.CreatedAt.Time, UpdatedAt: row.UpdatedAt.Time, LastUsedAt: row.LastUsedAt.Time,
 		State: resilience.ConnectionState{
 			ID: row.ID, RateLimitedUntil: row.RateLimitedUntil.Time, TestStatus: row.TestStatus,

@@ -48,7 +48,7 @@ func ask(ctx context.Context, up *upstream.Client, r *control.Route, method, pat
 	ep, _ := r.Endpoint(d)
 	res, err := up.Do(ctx, upstream.Call{
 		Method: method, Dialect: d, BaseURL: ep.URL, Path: path, Header: http.Header{}, Body: body,
-		Auth: authFor(r, ep), Credential: r.Credential(), Key: r.Key(),
+		Auth: authFor(r, ep), Credential: r.Credential(), Key: r.Key(), Proxy: r.Proxy(),
 	})
 	if err != nil {
 		return 0, err
@@ -116,6 +116,10 @@ func diagnose(status int, err error) control.TestResult {
 // of the other side.
 func networkKind(err error) string {
 	switch {
+	case upstream.ProxyDenied(err):
+		return "the outbound proxy refuses the user name or password"
+	case upstream.ProxyFailed(err):
+		return "the outbound proxy does not answer"
 	case isTLS(err):
 		return "the TLS certificate is not trusted"
 	case isUnknownHost(err):

@@ -57,7 +57,7 @@ func (e *egress) known(r *control.Route) string {
 
 // fresh reports whether what was seen still holds.
 func (e *egress) fresh(seen *control.Egress, r *control.Route, now time.Time) bool {
-	if seen == nil || seen.BaseURL != r.BaseURL() || seen.ProbeURL != e.svc.EgressProbeURL() {
+	if seen == nil || seen.BaseURL != r.BaseURL() || seen.Proxy != r.Record.ProxyURL || seen.ProbeURL != e.svc.EgressProbeURL() {
 		return false
 	}
 	age := now.Sub(seen.At)
@@ -70,8 +70,8 @@ func (e *egress) look(r *control.Route) {
 	if e.fresh(seen, r, now) {
 		return
 	}
-	next := &control.Egress{At: now, BaseURL: r.BaseURL(), ProbeURL: e.svc.EgressProbeURL()}
-	way, err := e.up.WayTo(next.BaseURL)
+	next := &control.Egress{At: now, BaseURL: r.BaseURL(), Proxy: r.Record.ProxyURL, ProbeURL: e.svc.EgressProbeURL()}
+	way, err := e.up.WayTo(next.BaseURL, next.Proxy)
 	next.Address = way.Proxy
 	if !r.Use.Egress.CompareAndSwap(seen, next) {
 		return // another request looks already

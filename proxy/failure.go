@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	"breakwater/proxy/control"
+	"breakwater/proxy/upstream"
 	"breakwater/resilience/admission"
 	"breakwater/resilience/classify"
 	"breakwater/resilience/combo"
@@ -117,6 +118,8 @@ func kindOf(cause, err error) classify.TransportKind {
 		return classify.LocalDeadline
 	}
 	switch {
+	case upstream.ProxyFailed(err):
+		return classify.ProxyFailed
 	case isTLS(err):
 		return classify.TLS
 	case isUnknownHost(err):

@@ -24,7 +24,7 @@ func SideCaller(up *upstream.Client, version string) func(context.Context, contr
 		path, query, _ := strings.Cut(c.Path, "?")
 		call := upstream.Call{
 			Method: c.Method, BaseURL: c.BaseURL, Path: path, Query: query, Header: header,
-			Auth: catalog.Bearer, Credential: catalog.KeyCredential, Key: c.Bearer,
+			Auth: catalog.Bearer, Credential: catalog.KeyCredential, Key: c.Bearer, Proxy: c.Proxy,
 		}
 		if c.Bearer == "" {
 			call.Credential = catalog.NoCredential

@@ -125,6 +125,7 @@ func addConnection(fs *flag.FlagSet) action {
 	fields := connectionFlags(fs)
 	fields.toggle(fs, "inactive", "inactive", "add it switched off")
 	key, refresh := secretFlags(fs, "key", "the key"), secretFlags(fs, "refresh-token", "the refresh token")
+	proxy := proxyFlags(fs)
 	return func(ctx context.Context, c *call) error {
 		args, err := c.arg("the provider")
 		if err != nil {
@@ -137,6 +138,11 @@ func addConnection(fs *flag.FlagSet) action {
 		in.Provider = args[0]
 		if err := c.login(ctx, &in, key, refresh); err != nil {
 			return err
+		}
+		if proxy.given() {
+			if in.ProxyURL, err = proxy.read(ctx, c); err != nil {
+				return err
+			}
 		}
 		f, err := c.open(ctx)
 		if err != nil {
@@ -154,12 +160,13 @@ func editConnection(fs *flag.FlagSet) action {
 	fields := connectionFlags(fs)
 	fields.toggle(fs, "active", "isActive", "switch it on")
 	key, refresh := secretFlags(fs, "key", "the key"), secretFlags(fs, "refresh-token", "the refresh token")
+	proxy := proxyFlags(fs)
 	return func(ctx context.Context, c *call) error {
 		k, err := c.one(ctx)
 		if err != nil {
 			return err
 		}
-		if len(fields) == 0 && !key.given() && !refresh.given() {
+		if len(fields) == 0 && !key.given() && !refresh.given() && !proxy.given() {
 			return usage("name what to change, such as --priority 1 or --key-stdin")
 		}
 		var patch control.ConnectionPatch
@@ -169,7 +176,7 @@ func editConnection(fs *flag.FlagSet) action {
 		for _, s := range []struct {
 			from source
 			to   **string
-		}{{key, &patch.APIKey}, {refresh, &patch.RefreshToken}} {
+		}{{key, &patch.APIKey}, {refresh, &patch.RefreshToken}, {proxy, &patch.ProxyURL}} {
 			text, err := s.from.read(ctx, c)
 			if err != nil {
 				return err

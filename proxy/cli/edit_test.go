@@ -43,6 +43,10 @@ func TestEditingAConnection(t *testing.T) {
 		t.Errorf("edited %+v", k)
 	}
 	b.want(0, line("connections edit Renamed --model= --low-priority-mode=no --max-concurrent 0 --rate-limit-overrides null"), "Changed Renamed")
+	b.want(0, line("connections edit Renamed --proxy-url socks5://proxy.example:1080"), "Changed Renamed")
+	b.want(2, line("connections edit Renamed --proxy-url http://me:word@proxy.example"), "--proxy-url-stdin")
+	b.in = "http://me:word@proxy.example\n"
+	b.want(0, line("connections edit Renamed --proxy-url-stdin"), "Changed Renamed")
 	b.in = "sk-first\nrt-second\n"
 	b.want(0, line("connections edit Renamed --credential oauth --key-stdin --refresh-token-stdin"), "Changed")
 	b.want(2, line("connections edit Renamed"), "name what to change")

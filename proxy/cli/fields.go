@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"strconv"
@@ -37,7 +38,23 @@ func connectionFlags(fs *flag.FlagSet) given {
 	g.text(fs, "client-id", "clientId", "oauth: the client that the token endpoint knows")
 	g.text(fs, "token-url", "tokenUrl", "oauth: the token endpoint's `address`")
 	g.text(fs, "token-format", "tokenFormat", "oauth: form or json")
+	fs.Func("proxy-url", "the outbound proxy's `address`: direct, or http://, https:// or socks5://; empty goes as the environment says", func(v string) error {
+		if strings.Contains(v, "@") && !strings.Contains(v, "://@") {
+			return errProxyLogin
+		}
+		g["proxyUrl"] = v
+		return nil
+	})
 	return g
+}
+
+// errProxyLogin keeps passwords out of the list of processes.
+var errProxyLogin = errors.New("an address with a user name or a password comes from --proxy-url-stdin or --proxy-url-env")
+
+// proxyFlags declare where an outbound proxy's address with its login comes
+// from.
+func proxyFlags(fs *flag.FlagSet) source {
+	return secretFlags(fs, "proxy-url", "the address of the outbound proxy")
 }
 
 func (g given) text(fs *flag.FlagSet, name, field, about string) {

@@ -64,10 +64,19 @@ func isPrivateHost(host string) bool {
 
 // checkNotUs refuses a connection that leads back to this very proxy.
 func (s *Service) checkNotUs(r ConnectionRecord) error {
-	theirs, err := url.Parse(r.BaseURL)
-	ours, err2 := url.Parse(s.cfg.Endpoint)
-	if r.BaseURL == "" || err != nil || err2 != nil || !isLoopbackURL(r.BaseURL) || theirs.Port() != ours.Port() {
+	ours, err := url.Parse(s.cfg.Endpoint)
+	if err != nil {
 		return nil
 	}
-	return Invalid("baseUrl", "this is Breakwater itself; give the address of a provider")
+	us := func(raw string) bool {
+		theirs, err := url.Parse(raw)
+		return raw != "" && err == nil && isLoopbackURL(raw) && theirs.Port() == ours.Port()
+	}
+	switch {
+	case us(r.BaseURL):
+		return Invalid("baseUrl", "this is Breakwater itself; give the address of a provider")
+	case us(r.ProxyURL):
+		return Invalid("proxyUrl", "this is Breakwater itself; give the address of an outbound proxy")
+	}
+	return nil
 }

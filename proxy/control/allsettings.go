@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"strings"
 )
 
 // keyRevision is the key under which the settings' revision is stored.
@@ -89,6 +90,12 @@ func (s *Service) EditAllSettings(ctx context.Context, p AllSettingsPatch) (AllS
 	if len(writes) == 0 {
 		return s.allSettings(), nil
 	}
+	useRoots := func() {}
+	if p.CAFile != nil {
+		if useRoots, err = s.useRoots(own.CAFile); err != nil {
+			return AllSettings{}, err
+		}
+	}
 	writes[keyRevision] = s.revision + 1
 	raw := map[string][]byte{}
 	for key, value := range writes {
@@ -101,6 +108,9 @@ func (s *Service) EditAllSettings(ctx context.Context, p AllSettingsPatch) (AllS
 	}
 	s.revision++
 	s.settings.Store(&own)
+	if useRoots(); p.CAFile != nil {
+		s.rootsLost.Store(nil)
+	}
 	s.cfg.Store.SetActivityLimit(own.ActivityLimit)
 	s.comboSettings.Store(&combos)
 	s.replan()
@@ -125,6 +135,9 @@ func (s *Service) patchOwn(p SettingsPatch) (Settings, map[string]any, error) {
 	set(&next.ActivityLimit, p.ActivityLimit)
 	set(&next.ClaudeBaseURL, p.ClaudeBaseURL)
 	set(&next.EgressProbeURL, p.EgressProbeURL)
+	if p.CAFile != nil {
+		next.CAFile = strings.TrimSpace(*p.CAFile)
+	}
 	set(&next.AutoDisableBanned, p.AutoDisableBanned)
 	p.Notify.Apply(&next.Notify)
 	set(&next.TextScale, p.TextScale)

@@ -92,10 +92,13 @@ func (s *Service) Export(_ context.Context, passphrase string) (Backup, error) {
 			MaxConcurrent: rec.MaxConcurrent, RateLimitOverrides: asMap(rec.RateLimitOverrides), QuotaWindowThresholds: rec.QuotaWindowThresholds,
 			RotationOverrides: rec.RotationOverrides, Tags: rec.Tags, Group: rec.Group,
 			TimeoutMs: rec.TimeoutMs, OrganizationUUID: rec.OrganizationUUID,
-			ClientID: rec.ClientID, TokenURL: rec.TokenURL, TokenFormat: rec.TokenFormat,
+			ClientID: rec.ClientID, TokenURL: rec.TokenURL, TokenFormat: rec.TokenFormat, ProxyURL: rec.ProxyURL,
 		})
 		if r.hasSecret() {
 			keys[rec.Name] = r.storedSecret()
+		}
+		if r.proxy != rec.ProxyURL {
+			keys[proxyKey(rec.Name)] = r.proxy
 		}
 	}
 	if passphrase != "" {
@@ -104,6 +107,19 @@ func (s *Service) Export(_ context.Context, passphrase string) (Backup, error) {
 		}
 	}
 	return b, nil
+}
+
+// proxyKey is where a backup keeps the login of a connection's outbound proxy;
+// no connection is called so.
+func proxyKey(name string) string { return "proxy/" + name }
+
+// withProxyLogin returns the outbound proxy of a backup's connection with the
+// login that was sealed for it.
+func withProxyLogin(address, sealed string) string {
+	if p, err := readProxy(sealed); err == nil && sealed != "" && p.address == address {
+		return sealed
+	}
+	return address
 }
 
 // asMap returns what JSON makes of a value, nil for none.
@@ -152,6 +168,7 @@ func (s *Service) Import(ctx context.Context, in ImportRequest) (ImportReport, e
 	}
 	for _, c := range in.Backup.Connections {
 		c.APIKey = cmp.Or(c.APIKey, keys[c.Name])
+		c.ProxyURL = withProxyLogin(c.ProxyURL, keys[proxyKey(c.Name)])
 		row := ImportConnection{Name: c.Name, Action: ImportAdd}
 		if taken[strings.ToLower(c.Name)] {
 			row.Action = ImportSkip

@@ -15,13 +15,14 @@ import (
 type SideCall struct {
 	claude.SideCall
 	BaseURL string
+	Proxy   string // Route.Proxy of the connection
 	Bearer  string // goes to BaseURL and nowhere else; empty: none is sent
 }
 
 // side makes a call beside the traffic. Whatever goes wrong is a reply that
 // failed.
 func (s *Service) side(ctx context.Context, r *Route, bearer string, call claude.SideCall) claude.Reply {
-	return s.sideCall(ctx, SideCall{SideCall: call, BaseURL: s.claudeBaseURL(r), Bearer: bearer})
+	return s.sideCall(ctx, SideCall{SideCall: call, BaseURL: s.claudeBaseURL(r), Proxy: r.proxy, Bearer: bearer})
 }
 
 func (s *Service) sideCall(ctx context.Context, c SideCall) (reply claude.Reply) {

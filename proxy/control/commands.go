@@ -3,6 +3,7 @@ package control
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -26,6 +27,10 @@ func (s *Service) AddConnection(ctx context.Context, in ConnectionInput) (Connec
 	if err != nil {
 		return Connection{}, err
 	}
+	proxy, err := readProxy(in.ProxyURL)
+	if err != nil {
+		return Connection{}, err
+	}
 	routes := s.Routes()
 	// The secret goes first: a crash in between leaves an orphaned secret,
 	// never a connection without its key.
@@ -34,73 +39,17 @@ func (s *Service) AddConnection(ctx context.Context, in ConnectionInput) (Connec
 			return Connection{}, fmt.Errorf("store the credential: %w", err)
 		}
 	}
+	if err := s.storeProxyLogin(rec.ID, proxy); err != nil {
+		return Connection{}, err
+	}
 	if err := s.cfg.Store.SaveConnection(ctx, rec); err != nil {
 		return Connection{}, fmt.Errorf("store the connection: %w", err)
 	}
 	r := newRoute(rec, p, key)
+	r.proxy = proxy.full()
 	r.Conn = s.engine.Upsert(r.engineConnection(s))
 	s.setRoutes(append(slices.Clone(routes), r))
 	return s.view(r), nil
-}
-
-// newRecord returns the record of a new connection, checked.
-func (s *Service) newRecord(in ConnectionInput) (ConnectionRecord, catalog.Provider, error) {
-	p, ok := catalog.Lookup(in.Provider)
-	if !ok {
-		return ConnectionRecord{}, p, Invalid("provider", "%q is not in the catalogue; use \"custom\" with a base URL", in.Provider)
-	}
-	routes := s.Routes()
-	now := time.Now().Round(0).UTC()
-	rec := ConnectionRecord{
-		ID: newID(), Provider: p.ID, Name: cmp.Or(strings.TrimSpace(in.Name), freeName(p.Name, routes)),
-		Credential: cmp.Or(in.Credential, string(p.Credentials[0])),
-		BaseURL:    strings.TrimSpace(in.BaseURL), Dialects: in.Dialects, DefaultModel: strings.TrimSpace(in.DefaultModel),
-		Models: in.Models, Priority: in.Priority, Active: !in.Inactive, DisableCooling: in.DisableCooling,
-		LowPriorityMode: in.LowPriorityMode, AutoLimitReset: in.AutoLimitReset,
-		TimeoutMs: in.TimeoutMs, OrganizationUUID: strings.TrimSpace(in.OrganizationUUID),
-		ClientID: strings.TrimSpace(in.ClientID), TokenURL: strings.TrimSpace(in.TokenURL), TokenFormat: in.TokenFormat, CreatedAt: now, UpdatedAt: now,
-	}
-	if rec.Credential == string(catalog.NoCredential) && in.APIKey != "" && in.Credential == "" {
-		rec.Credential = string(catalog.KeyCredential)
-	}
-	if rec.Priority == 0 {
-		rec.Priority = lastPriority(routes) + 1
-	}
-	var bad problems
-	if rec.Limits = in.limits(&bad); len(bad.fields) > 0 {
-		return rec, p, bad.err()
-	}
-	rec.RateLimitProtection = len(in.RateLimitOverrides) > 0
-	in.Credential = rec.Credential
-	key, err := in.secret()
-	if err != nil {
-		return rec, p, err
-	}
-	if err := checkRecord(rec, p, key != "", routes); err != nil {
-		return rec, p, err
-	}
-	return rec, p, s.checkNotUs(rec)
-}
-
-func lastPriority(routes []*Route) int {
-	last := 0
-	for _, r := range routes {
-		last = max(last, r.Record.Priority)
-	}
-	return last
-}
-
-// freeName returns the name, with a number behind it when it is taken.
-func freeName(name string, routes []*Route) string {
-	taken := func(n string) bool {
-		return slices.ContainsFunc(routes, func(r *Route) bool { return strings.EqualFold(r.Record.Name, n) })
-	}
-	for n, try := 2, name; ; n++ {
-		if !taken(try) {
-			return try
-		}
-		try = fmt.Sprintf("%s %d", name, n)
-	}
 }
 
 // EditConnection changes the fields that the patch holds. It takes effect at
@@ -120,7 +69,11 @@ func (s *Service) EditConnection(ctx context.Context, id string, patch Connectio
 	if patch.RateLimitOverrides.Given && !patch.RateLimitOverrides.null() {
 		rec.RateLimitProtection = true
 	}
-	rec.UpdatedAt = time.Now().Round(0).UTC()
+	proxy, newLogin, err := old.proxyAfter(patch.ProxyURL)
+	if err != nil {
+		return Connection{}, err
+	}
+	rec.ProxyURL, rec.UpdatedAt = proxy.address, time.Now().Round(0).UTC()
 	key, newKey, err := newSecret(old, rec.Credential, patch)
 	if err != nil {
 		return Connection{}, err
@@ -136,11 +89,19 @@ func (s *Service) EditConnection(ctx context.Context, id string, patch Connectio
 			return Connection{}, fmt.Errorf("store the credential: %w", err)
 		}
 	}
+	if newLogin {
+		if err := s.storeProxyLogin(id, proxy); err != nil {
+			return Connection{}, err
+		}
+	}
 	if err := s.cfg.Store.SaveConnection(ctx, rec); err != nil {
 		return Connection{}, fmt.Errorf("store the connection: %w", err)
 	}
+	if newLogin {
+		s.dropProxyLogin(id, proxy)
+	}
 	r := newRoute(rec, old.Provider, key)
-	r.Use = old.Use
+	r.Use, r.proxy = old.Use, proxy.full()
 	if !newKey && r.login != nil {
 		r.login = old.login
 	}
@@ -211,7 +172,7 @@ func (s *Service) DeleteConnection(ctx context.Context, id string) error {
 	if err := s.dropFromCombos(ctx, id); err != nil {
 		return fmt.Errorf("the connection is gone, but combos still name it: %w", err)
 	}
-	if err := s.cfg.Secrets.DeleteSecret(SecretName(id)); err != nil {
+	if err := errors.Join(s.cfg.Secrets.DeleteSecret(SecretName(id)), s.cfg.Secrets.DeleteSecret(ProxySecretName(id))); err != nil {
 		return fmt.Errorf("the connection is gone, but its credential could not be deleted: %w", err)
 	}
 	return nil

@@ -210,6 +210,10 @@ type ConnectionInput struct {
 	ClientID     string `json:"clientId,omitempty"`
 	TokenURL     string `json:"tokenUrl,omitempty"`
 	TokenFormat  string `json:"tokenFormat,omitempty"`
+	// ProxyURL is the outbound proxy: empty as the environment says, "direct" for
+	// none, or http://, https:// or socks5:// with an optional user:password@,
+	// which is kept as a secret and never shown.
+	ProxyURL string `json:"proxyUrl,omitempty"`
 }
 
 // ConnectionPatch changes a connection; nil fields stay as they are.
@@ -244,6 +248,9 @@ type ConnectionPatch struct {
 	ClientID         *string `json:"clientId,omitempty"`
 	TokenURL         *string `json:"tokenUrl,omitempty"`
 	TokenFormat      *string `json:"tokenFormat,omitempty"`
+	// ProxyURL without a login keeps the stored one while it names the same
+	// proxy; http://@host drops it.
+	ProxyURL *string `json:"proxyUrl,omitempty"`
 }
 
 // LockoutFilter selects model lockouts.
@@ -279,6 +286,9 @@ type Settings struct {
 	// EgressProbeURL is asked by which address this machine leaves, in the
 	// background and at most every five minutes; empty asks nobody (guide §7).
 	EgressProbeURL string `json:"egressProbeUrl"`
+	// CAFile is a PEM file with root certificates beyond those of the system;
+	// empty: there are none. Giving the path again has the file read again.
+	CAFile string `json:"caFile"`
 	// AutoDisableBanned switches a connection off once its account is banned, so
 	// that it stays out of routing whatever a later test says
 	// (case 24 of marking a connection unavailable).
@@ -321,7 +331,8 @@ type SettingsPatch struct {
 	ClaudeBaseURL  *string   `json:"claudeBaseUrl,omitempty"`
 	EgressProbeURL *string   `json:"egressProbeUrl,omitempty"`
 
-	AutoDisableBanned *bool `json:"autoDisableBannedAccounts,omitempty"`
+	CAFile            *string `json:"caFile,omitempty"`
+	AutoDisableBanned *bool   `json:"autoDisableBannedAccounts,omitempty"`
 
 	Notify        *NotificationPatch `json:"notify,omitempty"`
 	TextScale     *int               `json:"textScale,omitempty"`

@@ -13,8 +13,8 @@ type Egress struct {
 	// a probe was seen; empty when it is not known.
 	Address string
 	At      time.Time // core time
-	// BaseURL and ProbeURL are what it was found out with.
-	BaseURL, ProbeURL string
+	// BaseURL, Proxy and ProbeURL are what it was found out with.
+	BaseURL, Proxy, ProbeURL string
 }
 
 // EgressSeen is by which address a connection left, as the log tells.

@@ -188,7 +188,7 @@ func (s *Service) askToken(ctx context.Context, r *Route, old oauth.Login) (next
 	}
 	call := claude.SideCall{Method: "POST", Header: header, Body: body, Timeout: oauth.Timeout}
 	for n := 1; ; n++ {
-		reply := s.sideCall(ctx, SideCall{SideCall: call, BaseURL: r.tokenURL()})
+		reply := s.sideCall(ctx, SideCall{SideCall: call, BaseURL: r.tokenURL(), Proxy: r.proxy})
 		next, meaning, wait := old.Read(s.Now(), oauth.Answer{Status: reply.Status, Header: reply.Header, Body: reply.Body, Failed: reply.Failed})
 		switch meaning {
 		case oauth.Refreshed:

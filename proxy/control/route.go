@@ -24,6 +24,7 @@ type Route struct {
 	endpoints [3]catalog.Endpoint // by index of dialect.All; empty URL: not spoken
 	models    []string
 	key       string
+	proxy     string // outbound, with its login
 	login     *login // of a refreshable credential, in place of key
 }
 
@@ -96,7 +97,7 @@ func (r *Route) serves(model string) bool { return r.offers(model) || r.Record.D
 
 // newRoute resolves a record against the catalogue.
 func newRoute(rec ConnectionRecord, p catalog.Provider, key string) *Route {
-	r := &Route{Record: rec, Provider: p, Use: &Use{}, key: key, models: rec.Models}
+	r := &Route{Record: rec, Provider: p, Use: &Use{}, key: key, proxy: rec.ProxyURL, models: rec.Models}
 	if r.Credential() == catalog.OAuthCredential {
 		r.key, r.login = "", newLogin(key)
 	}

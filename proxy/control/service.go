@@ -45,6 +45,11 @@ type Config struct {
 	SideCall func(ctx context.Context, c SideCall) claude.Reply
 	// Tester asks a provider whether a connection's credential works.
 	Tester func(ctx context.Context, r *Route) TestResult
+	// Proxies is told which outbound proxies connections name; nil: nobody is.
+	Proxies func(inUse []string)
+	// Roots reads a file of extra root certificates and returns what puts them in
+	// force; nil: there is no such setting.
+	Roots func(path string) (use func(), err error)
 	// Panel is the demo's fault panel, nil outside the demo.
 	Panel Panel
 	// Drill plays a fault drill on a twin; nil: there is none.
@@ -92,7 +97,8 @@ type Service struct {
 	revision      int64        // of the settings; guarded by edit
 	pausedTo      atomic.Int64 // real Unix milliseconds up to which requests are refused
 	desktop       atomic.Bool
-	activity      atomic.Int64 // the newest id
+	activity      atomic.Int64           // the newest id
+	rootsLost     atomic.Pointer[string] // why the stored caFile is not in use; nil: it is
 	seq           atomic.Uint64
 	version       atomic.Uint64 // changes of state
 
@@ -162,6 +168,7 @@ func (s *Service) load(ctx context.Context) error {
 	}
 	s.settings.Store(&set)
 	s.cfg.Store.SetActivityLimit(set.ActivityLimit)
+	s.startRoots(set.CAFile)
 	newest, err := s.cfg.Store.MaxActivityID(ctx)
 	if err != nil {
 		return fmt.Errorf("load activity: %w", err)
@@ -213,6 +220,9 @@ func (s *Service) loadConnections(ctx context.Context) error {
 			return fmt.Errorf("read the credential of connection %q: %w", rec.Name, err)
 		}
 		r := newRoute(rec, p, key)
+		if err := s.loadProxy(r); err != nil {
+			return err
+		}
 		r.Conn = s.engine.Upsert(r.engineConnection(s))
 		if !rec.LastUsedAt.IsZero() {
 			r.Use.LastUsed.Store(rec.LastUsedAt.UnixMilli())
@@ -236,6 +246,9 @@ func (s *Service) setRoutes(routes []*Route) {
 	}
 	s.byID.Store(&byID)
 	s.routes.Store(&routes)
+	if s.cfg.Proxies != nil {
+		s.cfg.Proxies(proxiesInUse(routes))
+	}
 	s.configureQueues()
 	s.replan()
 	s.markState()

@@ -27,7 +27,7 @@ func (s *Service) snapshot() Snapshot {
 		Connections: []Connection{}, Breakers: s.breakers(), Combos: s.comboBriefs(),
 	}
 	snap.Paused, snap.PausedUntil = s.pausedUntil()
-	snap.Notices = s.cfg.Store.Notices()
+	snap.Notices = s.rootsNotice(s.cfg.Store.Notices())
 	queued := s.queued()
 	for _, r := range s.Routes() {
 		c := s.view(r)
@@ -74,6 +74,7 @@ func (s *Service) view(r *Route) Connection {
 	}
 	c.ClientID, c.TokenURL, c.TokenFormat = rec.ClientID, rec.TokenURL, rec.TokenFormat
 	c.LoginRefresh = s.refreshView(r)
+	c.ProxyURL, c.HasProxyLogin = rec.ProxyURL, r.proxy != rec.ProxyURL
 	s.claudeView(r, &c)
 	if c.Models == nil {
 		c.Models = []string{}

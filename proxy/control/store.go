@@ -30,6 +30,9 @@ type ConnectionRecord struct {
 	OrganizationUUID string
 	// ClientID, TokenURL and TokenFormat say how a stored login is refreshed.
 	ClientID, TokenURL, TokenFormat string
+	// ProxyURL is the outbound proxy without its login, DirectProxy, or empty for
+	// what the environment says.
+	ProxyURL string
 	// RateLimitProtection is the user's wish to have the requests queued.
 	RateLimitProtection bool
 	// Limits are the connection's own bounds and where it belongs.

@@ -47,6 +47,7 @@ func checkRecord(r ConnectionRecord, p catalog.Provider, hasKey bool, others []*
 	checkCredential(&bad, r, p, hasKey)
 	checkLogin(&bad, r, p, hasKey)
 	checkURL(&bad, r, p)
+	checkProxy(&bad, r)
 	for _, d := range r.Dialects {
 		if !slices.Contains(dialect.All, dialect.Name(d)) {
 			bad.add("dialects", "%q is no dialect; use anthropic, chat or responses", d)

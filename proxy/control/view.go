@@ -95,6 +95,10 @@ type Connection struct {
 	TokenFormat      string `json:"tokenFormat,omitempty"`
 	// LoginRefresh is set while refreshing the stored login fails.
 	LoginRefresh *LoginRefresh `json:"loginRefresh,omitempty"`
+	// ProxyURL is the outbound proxy, "direct", or empty for what the environment
+	// says; its login is never shown.
+	ProxyURL      string `json:"proxyUrl,omitempty"`
+	HasProxyLogin bool   `json:"hasProxyLogin,omitempty"`
 	// Lane, LimitReset and Usage are nil while there is nothing to tell.
 	Lane       *ClaudeLane  `json:"lane,omitempty"`
 	LimitReset *ClaudeReset `json:"limitReset,omitempty"`

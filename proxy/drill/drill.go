@@ -81,7 +81,7 @@ func Run(ctx context.Context, t control.Twin) (report control.DrillReport, err e
 // adapt points a twin at its simulated provider, with a made-up credential.
 func (d *drill) adapt(r *control.ConnectionRecord) {
 	r.BaseURL = d.sim.Account(r.ID).BaseURL()
-	r.TokenURL = ""
+	r.TokenURL, r.ProxyURL = "", ""
 	if r.Credential != string(catalog.PassthroughCredential) && r.Credential != string(catalog.OAuthCredential) {
 		return
 	}

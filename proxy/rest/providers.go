@@ -27,6 +27,7 @@ type providerData struct {
 
 	TimeoutMs        *int64  `json:"timeoutMs"`
 	OrganizationUUID *string `json:"organizationUUID"`
+	ProxyURL         *string `json:"proxyUrl"`
 }
 
 // providerInput is the body of POST /api/providers.
@@ -71,6 +72,7 @@ func (a *api) addProvider(r *http.Request) (int, any, error) {
 	m.flag("lowPriorityMode", &c.LowPriorityMode, in.Specific.LowPriorityMode)
 	m.flag("autoLimitReset", &c.AutoLimitReset, in.Specific.AutoLimitReset)
 	m.str("organizationUUID", &c.OrganizationUUID, in.Specific.OrganizationUUID)
+	m.str("proxyUrl", &c.ProxyURL, in.Specific.ProxyURL)
 	if ms := in.Specific.TimeoutMs; ms != nil {
 		m.twice("timeoutMs", c.TimeoutMs != 0 && c.TimeoutMs != *ms)
 		c.TimeoutMs = *ms
@@ -123,6 +125,7 @@ func (a *api) editProvider(r *http.Request) (int, any, error) {
 	patched(&m, "autoLimitReset", &p.AutoLimitReset, in.Specific.AutoLimitReset)
 	patched(&m, "timeoutMs", &p.TimeoutMs, in.Specific.TimeoutMs)
 	patched(&m, "organizationUUID", &p.OrganizationUUID, in.Specific.OrganizationUUID)
+	patched(&m, "proxyUrl", &p.ProxyURL, in.Specific.ProxyURL)
 	only(&m, "tags", &p.Tags, in.Specific.Tags)
 	only(&m, "rotationOverrides", &p.RotationOverrides, in.Specific.RotationOverrides)
 	if err := m.err(); err != nil {

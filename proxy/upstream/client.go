@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/tls"
 	"crypto/x509"
 	"fmt"
 	"io"
@@ -16,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"breakwater/proxy/catalog"
@@ -44,10 +44,14 @@ const bodiesOfReplay = 2
 
 // Client sends calls to providers. It keeps connections open between calls.
 type Client struct {
-	transport *http.Transport
-	ahead     func() time.Duration
-	clock     skew
-	targets   sync.Map // of place to target: there are as many as connections
+	plain   func() *http.Transport // what all transports have in common
+	choose  chooser                // the environment's outbound proxy
+	base    *x509.CertPool         // the usual roots; nil: those of the system
+	ways    atomic.Pointer[ways]
+	change  sync.Mutex // of ways
+	ahead   func() time.Duration
+	clock   skew
+	targets sync.Map // of place to target: there are as many as connections
 }
 
 // place is an endpoint with a path below it.
@@ -96,14 +100,25 @@ type Options struct {
 // New returns a client that honours the outbound proxy of the environment, but
 // never sends a loopback address through it (case P58).
 func New(o Options) *Client {
+	c := &Client{plain: o.plain, choose: o.Proxy, base: o.RootCAs, ahead: o.Ahead}
+	if c.choose == nil {
+		c.choose = http.ProxyFromEnvironment
+	}
+	if c.ahead == nil {
+		c.ahead = measured
+	}
+	c.ways.Store(&ways{roots: c.base, usual: c.transport(c.choose, c.base, maxIdle), own: map[string]*http.Transport{}})
+	return c
+}
+
+// plain makes a transport that knows no proxy and no roots of its own.
+func (o Options) plain() *http.Transport {
 	dialer := &net.Dialer{
 		Timeout: cmp.Or(o.ConnectTimeout, connectTimeout), KeepAlive: keepAliveInterval, Control: noticeSilence,
 	}
 	t := &http.Transport{
-		Proxy:                  o.Proxy,
 		DialContext:            dialer.DialContext,
 		TLSHandshakeTimeout:    tlsTimeout,
-		MaxIdleConns:           maxIdle,
 		MaxIdleConnsPerHost:    maxIdlePerHost,
 		IdleConnTimeout:        idleTimeout,
 		MaxResponseHeaderBytes: maxHeaderBytes,
@@ -114,25 +129,14 @@ func New(o Options) *Client {
 			SendPingTimeout: cmp.Or(o.PingAfter, pingAfter), PingTimeout: cmp.Or(o.PingTimeout, pingTimeout),
 		},
 	}
-	if t.Proxy == nil {
-		t.Proxy = http.ProxyFromEnvironment
-	}
-	t.Proxy = unlessStraight(t.Proxy)
 	if o.Dial != nil {
 		t.DialContext = o.Dial
 	}
-	if o.RootCAs != nil {
-		t.TLSClientConfig = &tls.Config{RootCAs: o.RootCAs, MinVersion: tls.VersionTLS12}
-	}
-	c := &Client{transport: t, ahead: o.Ahead}
-	if c.ahead == nil {
-		c.ahead = measured
-	}
-	return c
+	return t
 }
 
 // Close drops the idle connections.
-func (c *Client) Close() { c.transport.CloseIdleConnections() }
+func (c *Client) Close() { c.ways.Load().closeIdle() }
 
 // Call is one request to one provider.
 type Call struct {
@@ -146,6 +150,10 @@ type Call struct {
 	Auth       catalog.Auth
 	Credential catalog.CredentialKind
 	Key        string
+	// Proxy is the outbound proxy with its login, or control.DirectProxy for
+	// none; empty goes as the environment says. It is ignored on the way to this
+	// machine (case P58).
+	Proxy string
 	// Last is set after all other headers and replaces what they say.
 	Last http.Header
 	// Via counts the Breakwaters that this request has passed on this machine.
@@ -169,16 +177,21 @@ func (c *Client) Do(ctx context.Context, call Call) (*http.Response, error) {
 	u.RawQuery = joinQuery(u.RawQuery, call.Query)
 	if c.clock.jumped(c.ahead()) {
 		// What was open before the machine slept is dead, and does not know.
-		c.transport.CloseIdleConnections()
+		c.ways.Load().closeIdle()
 	}
 	header := requestHeader(call)
 	if to.local {
 		header[ViaHeader] = []string{strconv.Itoa(call.Via + 1)}
+		call.Proxy = ""
 	}
-	res, err := c.transport.RoundTrip(request(ctx, &u, header, call))
+	t, err := c.through(call.Proxy)
+	if err != nil {
+		return nil, err
+	}
+	res, err := t.RoundTrip(request(ctx, &u, header, call))
 	if err != nil && isDead(err) && ctx.Err() == nil {
-		c.transport.CloseIdleConnections()
-		res, err = c.transport.RoundTrip(request(ctx, &u, header, call))
+		t.CloseIdleConnections()
+		res, err = t.RoundTrip(request(ctx, &u, header, call))
 	}
 	if err != nil {
 		return nil, err

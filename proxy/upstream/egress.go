@@ -22,8 +22,9 @@ type Way struct {
 	Proxy string // host and port of the outbound proxy, without its credentials; empty when they go straight
 }
 
-// WayTo tells how calls to the base URL travel. It sends nothing.
-func (c *Client) WayTo(base string) (Way, error) {
+// WayTo tells how calls to the base URL travel that name this Call.Proxy. It
+// sends nothing.
+func (c *Client) WayTo(base, proxy string) (Way, error) {
 	u, err := url.Parse(base)
 	if err != nil {
 		return Way{}, fmt.Errorf("base URL: %w", err)
@@ -31,7 +32,13 @@ func (c *Client) WayTo(base string) (Way, error) {
 	if control.LoopbackHost(u.Hostname()) {
 		return Way{Local: true}, nil
 	}
-	p, err := c.transport.Proxy(&http.Request{URL: u})
+	choose := c.choose
+	if proxy != "" {
+		if choose, err = choice(proxy); err != nil {
+			return Way{}, err
+		}
+	}
+	p, err := choose(&http.Request{URL: u})
 	if err != nil || p == nil {
 		return Way{}, err
 	}
@@ -54,10 +61,11 @@ func usualPort(scheme string) string {
 // straight marks the context of a call that goes through no outbound proxy.
 type straight struct{}
 
-// unlessStraight is an outbound proxy's choice with that exception.
-func unlessStraight(choose func(*http.Request) (*url.URL, error)) func(*http.Request) (*url.URL, error) {
+// unlessStraight is an outbound proxy's choice with that exception, and with
+// the one for this machine, which no proxy reaches (case P58).
+func unlessStraight(choose chooser) chooser {
 	return func(r *http.Request) (*url.URL, error) {
-		if r.Context().Value(straight{}) != nil {
+		if r.Context().Value(straight{}) != nil || control.LoopbackHost(r.URL.Hostname()) {
 			return nil, nil
 		}
 		return choose(r)
@@ -77,7 +85,7 @@ func (c *Client) PublicAddress(ctx context.Context, probeURL string) (string, er
 	if err != nil {
 		return "", fmt.Errorf("probe: %w", err)
 	}
-	res, err := c.transport.RoundTrip(req)
+	res, err := c.ways.Load().usual.RoundTrip(req)
 	if err != nil {
 		return "", fmt.Errorf("probe: %w", err)
 	}

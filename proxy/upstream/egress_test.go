@@ -9,16 +9,19 @@ import (
 
 func TestWayTo(t *testing.T) {
 	for _, tt := range []struct {
-		name, proxy, base string
-		want              Way
+		name, proxy, own, base string
+		want                   Way
 	}{
-		{"this machine", "http://proxy.example:3128", "http://127.0.0.1:8080/v1", Way{Local: true}},
-		{"by proxy", "http://proxy.example:3128", "https://api.example/v1", Way{Proxy: "proxy.example:3128"}},
-		{"credentials are left out", "http://me:word@proxy.example:3128", "https://api.example/v1", Way{Proxy: "proxy.example:3128"}},
-		{"usual port", "http://proxy.example", "https://api.example/v1", Way{Proxy: "proxy.example:80"}},
-		{"usual port of TLS", "https://proxy.example", "https://api.example/v1", Way{Proxy: "proxy.example:443"}},
-		{"usual port of SOCKS", "socks5://[2001:db8::1]", "https://api.example/v1", Way{Proxy: "[2001:db8::1]:1080"}},
-		{"straight", "", "https://api.example/v1", Way{}},
+		{"this machine", "http://proxy.example:3128", "", "http://127.0.0.1:8080/v1", Way{Local: true}},
+		{"by proxy", "http://proxy.example:3128", "", "https://api.example/v1", Way{Proxy: "proxy.example:3128"}},
+		{"credentials are left out", "http://me:word@proxy.example:3128", "", "https://api.example/v1", Way{Proxy: "proxy.example:3128"}},
+		{"usual port", "http://proxy.example", "", "https://api.example/v1", Way{Proxy: "proxy.example:80"}},
+		{"usual port of TLS", "https://proxy.example", "", "https://api.example/v1", Way{Proxy: "proxy.example:443"}},
+		{"usual port of SOCKS", "socks5://[2001:db8::1]", "", "https://api.example/v1", Way{Proxy: "[2001:db8::1]:1080"}},
+		{"a proxy of its own", "http://proxy.example:3128", "socks5://me:word@own.example", "https://api.example/v1", Way{Proxy: "own.example:1080"}},
+		{"none of its own", "http://proxy.example:3128", "direct", "https://api.example/v1", Way{}},
+		{"this machine by a proxy of its own", "", "http://own.example", "http://[::1]:8080/v1", Way{Local: true}},
+		{"straight", "", "", "https://api.example/v1", Way{}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c := New(Options{Proxy: func(*http.Request) (*url.URL, error) {
@@ -28,7 +31,7 @@ func TestWayTo(t *testing.T) {
 				return url.Parse(tt.proxy)
 			}})
 			defer c.Close()
-			if got, err := c.WayTo(tt.base); got != tt.want || err != nil {
+			if got, err := c.WayTo(tt.base, tt.own); got != tt.want || err != nil {
 				t.Errorf("got %+v, %v, want %+v", got, err, tt.want)
 			}
 		})

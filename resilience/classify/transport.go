@@ -36,6 +36,9 @@ const (
 	Truncated
 	// Stalled is a stream that sent no output in time.
 	Stalled
+	// ProxyFailed is an outbound proxy that cannot be reached or refuses its
+	// login: the connection cannot be used, its provider is not to blame.
+	ProxyFailed
 )
 
 // Transport classifies a failure without a status. Of in it reads the profile,
@@ -81,7 +84,7 @@ func Transport(kind TransportKind, in Input) outcome.Outcome {
 		}
 		return f.scoped(o)
 	}
-	o.Reason, o.Network = outcome.ReasonNetwork, true
+	o.Reason, o.Network, o.SkipBreaker = outcome.ReasonNetwork, true, kind == ProxyFailed
 	return o
 }
 

@@ -31,6 +31,7 @@ func TestTransport(t *testing.T) {
 		{"reset", at(Reset), 502, outcome.Failure, outcome.ScopeConnection, outcome.ReasonNetwork, 6 * time.Second, true, true, true},
 		{"unreachable", at(Unreachable), 502, outcome.Failure, outcome.ScopeConnection, outcome.ReasonNetwork, 6 * time.Second, true, true, true},
 		{"nobody answers the dial", at(ConnectTimeout), 502, outcome.Failure, outcome.ScopeConnection, outcome.ReasonNetwork, 6 * time.Second, true, true, true},
+		{"case 22 the outbound proxy fails", at(ProxyFailed), 502, outcome.Failure, outcome.ScopeConnection, outcome.ReasonNetwork, 6 * time.Second, true, true, false},
 		{"P10 local deadline", at(LocalDeadline), 504, outcome.Neutral, outcome.ScopeLocal, outcome.ReasonLocalTimeout, 0, false, false, false},
 		{"P11 local limit", at(LocalLimit), 503, outcome.Neutral, outcome.ScopeLocal, outcome.ReasonLocalError, 0, false, false, false},
 		{"local error", at(LocalError), 500, outcome.Neutral, outcome.ScopeLocal, outcome.ReasonLocalError, 0, false, false, false},

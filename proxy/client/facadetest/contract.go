@@ -30,6 +30,7 @@ func Contract(t *testing.T, f control.Facade) {
 	t.Run("settings of combos change with the others", func(t *testing.T) { comboSettings(t, f) })
 	t.Run("API keys are made, changed and deleted", func(t *testing.T) { apiKeys(t, f) })
 	t.Run("a configuration is exported and imported", func(t *testing.T) { backups(t, f) })
+	t.Run("the way out of a connection and further root certificates", func(t *testing.T) { waysOut(t, f) })
 	t.Run("no desktop and no demo are errors of their own", func(t *testing.T) { absent(t, f) })
 	t.Run("a subscription begins with a snapshot, follows and ends", func(t *testing.T) { subscription(t, f) })
 	t.Run("a subscriber that does not read delays nobody", func(t *testing.T) { sleeper(t, f) })

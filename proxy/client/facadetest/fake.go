@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -150,7 +151,7 @@ func (f *Fake) AddConnection(ctx context.Context, in control.ConnectionInput) (c
 		CustomBaseURL: in.BaseURL != "", Dialects: in.Dialects,
 		DefaultModel: in.DefaultModel, Models: in.Models, Priority: cmp.Or(in.Priority, len(f.snap.Connections)+1),
 		Active: !in.Inactive, DisableCooling: in.DisableCooling, LowPriorityMode: in.LowPriorityMode,
-		AutoLimitReset: in.AutoLimitReset, State: control.StateServing, TestStatus: "active",
+		AutoLimitReset: in.AutoLimitReset, ProxyURL: in.ProxyURL, State: control.StateServing, TestStatus: "active",
 		Limits: control.Limits{
 			MaxConcurrent: in.MaxConcurrent, QuotaWindowThresholds: in.QuotaWindowThresholds, RotationOverrides: in.RotationOverrides,
 			Tags: in.Tags, Group: in.Group,
@@ -201,6 +202,9 @@ func (f *Fake) EditConnection(ctx context.Context, id string, p control.Connecti
 		if p.Name != nil && f.named(*p.Name, id) {
 			return control.Invalid("name", "another connection has this name")
 		}
+		if p.ProxyURL != nil && strings.HasPrefix(*p.ProxyURL, "ftp:") {
+			return control.Invalid("proxyUrl", "must be direct, or a URL that begins with http://, https:// or socks5://")
+		}
 		set(&c.Name, p.Name)
 		set(&c.Credential, p.Credential)
 		set(&c.BaseURL, p.BaseURL)
@@ -215,6 +219,7 @@ func (f *Fake) EditConnection(ctx context.Context, id string, p control.Connecti
 		set(&c.RotationOverrides, p.RotationOverrides)
 		set(&c.Tags, p.Tags)
 		set(&c.Group, p.Group)
+		set(&c.ProxyURL, p.ProxyURL)
 		if err := limits(c, p); err != nil {
 			return err
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"breakwater/proxy/control"
@@ -121,12 +122,16 @@ func (f *Fake) editSettings(p control.SettingsPatch) error {
 	if p.Theme != nil && !slices.Contains([]string{"system", "light", "dark"}, *p.Theme) {
 		return control.Invalid("theme", "system, light or dark")
 	}
+	if p.CAFile != nil && strings.Contains(*p.CAFile, "missing") {
+		return control.Invalid("caFile", "there is no such file")
+	}
 	set(&f.settings.Notifications, p.Notifications)
 	set(&f.settings.Theme, p.Theme)
 	set(&f.settings.Language, p.Language)
 	set(&f.settings.RequireAPIKey, p.RequireAPIKey)
 	set(&f.settings.ClientProfile, p.ClientProfile)
 	set(&f.settings.EgressProbeURL, p.EgressProbeURL)
+	set(&f.settings.CAFile, p.CAFile)
 	set(&f.settings.AutoDisableBanned, p.AutoDisableBanned)
 	set(&f.settings.AllowedOrigins, p.AllowedOrigins)
 	set(&f.settings.ActivityLimit, p.ActivityLimit)
