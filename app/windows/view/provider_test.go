@@ -79,7 +79,7 @@ var shownElsewhere = map[string]string{
 	"notifications": "general", "theme": "general", "language": "general", "requireApiKey": "general", "clientProfiles": "general",
 	"allowedOrigins": "general", "autoDisableBannedAccounts": "general", "activityLimit": "general",
 	"notify": "general", "textScale": "general", "reducedMotion": "general", "tables": "the tables remember their columns themselves",
-	"claudeBaseUrl": "network", "egressProbeUrl": "network",
+	"claudeBaseUrl": "network", "egressProbeUrl": "network", "caFile": "network",
 }
 
 func TestEverySettingHasACardOrAReason(t *testing.T) {
