@@ -121,7 +121,7 @@ func (d *connectionDialog) pick(p control.Provider) {
 
 func (d *connectionDialog) put(f *connectionForm) {
 	d.form = f
-	for _, x := range []*field{f.name, f.key, f.base, f.model, f.models} {
+	for _, x := range []*field{f.name, f.key, f.base, f.model, f.models, f.way.address} {
 		x.OnSubmitted = func(string) { d.store(false) }
 	}
 	d.scroll.Content = container.New(inset{4, gapEdge, 8, gapEdge}, f.box)

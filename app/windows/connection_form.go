@@ -50,11 +50,13 @@ type connectionForm struct {
 	provider control.Provider
 	draft    view.Draft
 	stored   bool // a key is stored already
+	login    bool // and a login for its proxy
 
 	name, key, base, model, models *field
 	credential                     *choice
 	dialects                       []*keyToggle // beside provider.Dialects
 	cooling                        *keyToggle
+	way                            *wayField
 	sub                            *claudeBox        // nil where there is no such section
 	limits                         map[string]*field // by the keys of view.LimitLines
 	lines                          map[string]*formLine
@@ -67,7 +69,7 @@ type connectionForm struct {
 // newConnectionForm makes the form of a stored connection, or of a new one
 // where c is nil.
 func newConnectionForm(u *ui, p control.Provider, d view.Draft, c *control.Connection) *connectionForm {
-	f := &connectionForm{provider: p, draft: d, stored: c != nil && c.HasSecret, lines: map[string]*formLine{}, limits: map[string]*field{}}
+	f := &connectionForm{provider: p, draft: d, stored: c != nil && c.HasSecret, login: c != nil && c.HasProxyLogin, lines: map[string]*formLine{}, limits: map[string]*field{}}
 	if p.Claude {
 		f.sub = newClaudeBox(u, true)
 		f.sub.show(c, true)
@@ -108,6 +110,7 @@ func (f *connectionForm) makeFields() {
 		t.on = slices.Contains(d.Dialects, x)
 		f.dialects = append(f.dialects, t)
 	}
+	f.way = newWayField(d.ProxyURL)
 	f.cooling = newToggle(nil)
 	f.cooling.on = d.DisableCooling
 }
@@ -160,13 +163,14 @@ func (f *connectionForm) makeBox() {
 		objects = append(objects, f.claude())
 	}
 	advanced = append(advanced,
+		f.line("proxyUrl", view.T("Way out"), view.ProxyHint(f.login), f.way.box),
 		f.line("defaultModel", view.T("Default model"), view.T("Sent in place of a model that this provider does not offer, so that it can stand in for another."), f.model),
 		f.line("models", view.T("Models"), view.T("Patterns with *, separated by commas. Leave empty for the catalogue's."), f.models),
 		switchLine(f.cooling, view.T("Never cool"), view.T("Keep trying it after a failure. The breaker of its provider still applies.")))
 	f.advanced = container.New(stack{12}, append(advanced, f.makeLimits()...)...)
 	f.more = newLink(view.T("More settings"), func() { f.unfold(!f.advanced.Visible()) })
 	f.box = container.New(stack{12}, append(objects, container.New(line{}, f.more), f.advanced)...)
-	f.unfold(f.draft.BaseURL != "" && !p.Custom || f.draft.DefaultModel != "" || f.draft.Models != "" || f.draft.DisableCooling || f.draft.HasLimits())
+	f.unfold(f.draft.BaseURL != "" && !p.Custom || f.draft.DefaultModel != "" || f.draft.Models != "" || f.draft.DisableCooling || f.draft.ProxyURL != "" || f.draft.HasLimits())
 }
 
 // dialectLine is a switch for each dialect of the provider.
@@ -203,7 +207,7 @@ func (f *connectionForm) applyCredential() {
 func (f *connectionForm) read() view.Draft {
 	d := f.draft
 	d.Name, d.Key, d.BaseURL, d.DefaultModel, d.Models = f.name.Text, f.key.Text, f.base.Text, f.model.Text, f.models.Text
-	d.DisableCooling = f.cooling.on
+	d.DisableCooling, d.ProxyURL = f.cooling.on, f.way.value()
 	if f.sub != nil {
 		d.LowPriority, d.AutoReset = f.sub.lane.toggle.on, f.sub.reset.toggle.on
 	}
@@ -256,6 +260,8 @@ func (f *connectionForm) entryOf(fields []control.FieldError) *field {
 			return f.model
 		case "models":
 			return f.models
+		case "proxyUrl":
+			return f.way.address
 		}
 		for _, l := range view.LimitLines() {
 			if e.Field == l.Field || strings.HasPrefix(e.Field, l.Field+".") {

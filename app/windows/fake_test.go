@@ -301,6 +301,9 @@ func (f *fake) EditSettings(_ context.Context, p control.SettingsPatch) (control
 	if p.EgressProbeURL != nil {
 		f.settings.EgressProbeURL = *p.EgressProbeURL
 	}
+	if p.CAFile != nil {
+		f.settings.CAFile = *p.CAFile
+	}
 	if p.ClaudeBaseURL != nil {
 		f.settings.ClaudeBaseURL = *p.ClaudeBaseURL
 	}

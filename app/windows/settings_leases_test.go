@@ -49,3 +49,54 @@ func TestNetworkTellsWaysInAndOut(t *testing.T) {
 	b.push("Save")
 	b.wantShown("Must be a URL.")
 }
+
+func TestNetworkListsWaysOutAndTakesAuthorities(t *testing.T) {
+	b := newBench(t, "busy", "settings/network")
+	b.fake.snap.Connections[0].ProxyURL = "socks5://proxy.example:1080"
+	b.fake.snap.Connections[1].ProxyURL = control.DirectProxy
+	b.sync()
+	b.redraw()
+	b.wantShown("proxy.example:1080", "directly", "as the environment says")
+	b.wantHidden("Read it again")
+	b.fake.refuse = control.Invalid("caFile", "there is no such file")
+	b.fields()[2].SetText("/etc/missing.pem")
+	b.push("Save")
+	b.wantShown("There is no such file.")
+	b.fake.refuse = nil
+	b.fields()[2].SetText("/etc/office.pem")
+	b.push("Save")
+	if b.fake.settings.CAFile != "/etc/office.pem" {
+		t.Error(b.fake.settings)
+	}
+	b.push("Read it again")
+}
+
+func TestTheWayOutIsEdited(t *testing.T) {
+	b := newBench(t, "busy", "connections/c2")
+	c, _ := b.connectionByID("c2")
+	c.ProxyURL, c.HasProxyLogin = "http://proxy.example:3128", true
+	b.editDialog(c)
+	b.wantShown("Way out", "A user name and a password for it are stored. They stay as long as the address does.")
+	var address *field
+	for _, f := range b.fields() {
+		if f.Text == c.ProxyURL {
+			address = f
+		}
+	}
+	if address == nil {
+		t.Fatal("no field holds the address")
+	}
+	address.SetText("ftp://proxy.example")
+	b.fake.refuse = control.Invalid("proxyUrl", "must be direct")
+	b.push("Save")
+	b.wantShown("Must be direct.")
+	if b.win.Canvas().Focused() != address {
+		t.Error("the refused field has not the focus")
+	}
+	b.fake.refuse = nil
+	address.SetText("http://me:word@proxy.example:3129")
+	b.push("Save")
+	if p := b.fake.patches[1]; p.ProxyURL == nil || *p.ProxyURL != "http://me:word@proxy.example:3129" {
+		t.Errorf("%+v", p)
+	}
+}

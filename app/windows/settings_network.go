@@ -24,6 +24,8 @@ type networkSettings struct {
 	more     *text
 	probe    *savedField
 	claude   *savedField
+	roots    *savedField
+	again    *button
 }
 
 func newNetworkSettings(u *ui) *networkSettings { return &networkSettings{u: u} }
@@ -31,8 +33,8 @@ func newNetworkSettings(u *ui) *networkSettings { return &networkSettings{u: u} 
 func (p *networkSettings) build() fyne.CanvasObject {
 	p.endpoint, p.listens = newCopyLine(p.u, view.T("Copy the address")), newText("", view.RoleText)
 	p.port, p.tunnel = newCopyLine(p.u, view.T("Copy the command")), newCopyLine(p.u, view.T("Copy the command"))
-	p.outlets = newLiveRows(columns{gap: 12, edge: 0, list: []column{{width: 130, flex: 2}, {width: 150, flex: 3}, {width: 130, flex: 1, right: true}}}, func() []fyne.CanvasObject {
-		return []fyne.CanvasObject{newText("", view.RoleText).clipped(), newMono("").clipped(), newText("", view.RoleMuted).right().clipped()}
+	p.outlets = newLiveRows(columns{gap: 12, edge: 0, list: []column{{width: 120, flex: 2}, {width: 120, flex: 3}, {width: 130, flex: 2}, {width: 110, flex: 1, right: true}}}, func() []fyne.CanvasObject {
+		return []fyne.CanvasObject{newText("", view.RoleText).clipped(), newMono("").clipped(), newText("", view.RoleText).clipped(), newText("", view.RoleMuted).right().clipped()}
 	})
 	p.more = newCaption("").wrapped()
 	save := func(patch func(string) control.SettingsPatch, at **savedField) func(string) {
@@ -40,6 +42,9 @@ func (p *networkSettings) build() fyne.CanvasObject {
 	}
 	p.probe = newSavedField(save(func(s string) control.SettingsPatch { return control.SettingsPatch{EgressProbeURL: &s} }, &p.probe))
 	p.claude = newSavedField(save(func(s string) control.SettingsPatch { return control.SettingsPatch{ClaudeBaseURL: &s} }, &p.claude))
+	p.roots = newSavedField(save(func(s string) control.SettingsPatch { return control.SettingsPatch{CAFile: &s} }, &p.roots))
+	p.again = newButton(view.T("Read it again"), func() { editSettings(p.u, control.SettingsPatch{CAFile: &p.roots.stored}, p.roots) })
+	p.roots.entry.SetPlaceHolder(view.T("none"))
 	p.probe.entry.SetPlaceHolder(view.T("nobody is asked"))
 	p.claude.entry.SetPlaceHolder("https://api.anthropic.com")
 	return scrolled(
@@ -49,11 +54,13 @@ func (p *networkSettings) build() fyne.CanvasObject {
 			settingLine(view.T("Another port"), view.T("The port is chosen when Breakwater starts."), p.port.box),
 			settingLine(view.T("From another machine"), view.T("Through SSH, started on the machine that has no Breakwater."), p.tunnel.box))),
 		card(view.T("How requests leave"), nil, container.New(stack{12},
-			newText(view.T("Every connection leaves through the proxy that HTTPS_PROXY, HTTP_PROXY and NO_PROXY name when Breakwater starts, or directly without them. A base URL of its own sends one connection another way."), view.RoleMuted).wrapped(),
+			newText(view.T("Connections leave through the proxy that HTTPS_PROXY, HTTP_PROXY and NO_PROXY name when Breakwater starts, or directly without them. Each may have a way of its own: Connections, Edit, More settings. What stays on this machine goes through no proxy."), view.RoleMuted).wrapped(),
 			p.outlets.box, p.more,
 			settingLine(view.T("Ask for the own address at"), view.T("Some providers count by outgoing address. This page is asked for it at most every five minutes."), p.probe.box),
 			settingLine(view.T("Claude's side calls go to"), view.T("For the limit reset and the quota windows of subscriptions."), p.claude.box))),
-		card(view.T("Certificates"), nil, newText(view.T("Providers are checked against the certificates that the system trusts. An authority of your own belongs there; on Linux, SSL_CERT_FILE may name another list when Breakwater starts."), view.RoleMuted).wrapped()),
+		card(view.T("Certificates"), nil, container.New(stack{12},
+			newText(view.T("Providers are checked against the certificates that the system trusts; on Linux, SSL_CERT_FILE may name another list when Breakwater starts."), view.RoleMuted).wrapped(),
+			settingLine(view.T("Authorities of your own"), view.T("The whole path of a PEM file. Its certificates are trusted, too."), container.New(stack{gapSmall}, p.roots.box, container.New(line{}, p.again))))),
 	)
 }
 
@@ -78,11 +85,14 @@ func (p *networkSettings) apply() {
 		r := p.outlets.rows[i]
 		r.cells[0].(*text).set(o.Name)
 		r.cells[1].(*text).set(o.Host)
-		r.cells[2].(*text).set(o.Address)
-		r.tips[2] = o.Tip
+		r.cells[2].(*text).set(o.Way)
+		r.cells[3].(*text).set(o.Address)
+		r.tips[3] = o.Tip
 	}
 	show(p.more, rest > 0)
 	p.more.set(view.N(rest, "%d more connection", "%d more connections", rest))
 	p.probe.show(u.settings.EgressProbeURL)
 	p.claude.show(u.settings.ClaudeBaseURL)
+	p.roots.show(u.settings.CAFile)
+	show(p.again, u.settings.CAFile != "")
 }

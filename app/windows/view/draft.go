@@ -16,6 +16,7 @@ type Draft struct {
 	BaseURL        string
 	Dialects       []string
 	DefaultModel   string
+	ProxyURL       string // as the facade has it, with a login where one was typed
 	Models         string // separated by commas or spaces
 	DisableCooling bool
 	LowPriority    bool
@@ -37,7 +38,7 @@ func EditDraft(c control.Connection) Draft {
 	d := Draft{
 		Provider: c.Provider, Name: c.Name, Credential: c.Credential, Dialects: slices.Clone(c.Dialects),
 		DefaultModel: c.DefaultModel, Models: strings.Join(c.Models, ", "), DisableCooling: c.DisableCooling,
-		LowPriority: c.LowPriorityMode, AutoReset: c.AutoLimitReset, Limits: limitsOf(c),
+		ProxyURL: c.ProxyURL, LowPriority: c.LowPriorityMode, AutoReset: c.AutoLimitReset, Limits: limitsOf(c),
 	}
 	if c.CustomBaseURL {
 		d.BaseURL = c.BaseURL
@@ -50,7 +51,7 @@ func (d Draft) Input(p control.Provider) control.ConnectionInput {
 	in := control.ConnectionInput{
 		Provider: d.Provider, Name: strings.TrimSpace(d.Name), Credential: d.Credential, APIKey: d.key(),
 		BaseURL: strings.TrimSpace(d.BaseURL), DefaultModel: strings.TrimSpace(d.DefaultModel), Models: Words(d.Models),
-		DisableCooling: d.DisableCooling,
+		DisableCooling: d.DisableCooling, ProxyURL: d.ProxyURL,
 	}
 	if p.Custom {
 		in.Dialects = d.Dialects
@@ -79,6 +80,7 @@ func (d Draft) Patch(was control.Connection, p control.Provider) control.Connect
 	out.Credential = changed(old.Credential, d.Credential)
 	out.BaseURL = changed(old.BaseURL, strings.TrimSpace(d.BaseURL))
 	out.DefaultModel = changed(old.DefaultModel, strings.TrimSpace(d.DefaultModel))
+	out.ProxyURL = changed(old.ProxyURL, d.ProxyURL)
 	out.DisableCooling = changed(old.DisableCooling, d.DisableCooling)
 	if key := d.key(); key != "" {
 		out.APIKey = &key

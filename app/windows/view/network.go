@@ -11,6 +11,7 @@ import (
 // Outlet is the way of a connection's requests out of this machine.
 type Outlet struct {
 	Name, Host   string
+	Way          string // directly, by a proxy, or as the environment says
 	Address, Tip string // by which they left last, as far as it is known
 }
 
@@ -25,7 +26,7 @@ func Outlets(s control.Snapshot, list []control.Activity, now time.Time) []Outle
 	}
 	out := make([]Outlet, len(s.Connections))
 	for i, c := range s.Connections {
-		out[i] = Outlet{Name: c.Name, Host: hostOf(c.BaseURL), Address: T("not known yet")}
+		out[i] = Outlet{Name: c.Name, Host: hostOf(c.BaseURL), Way: wayOut(c), Address: T("not known yet")}
 		if a := seen[c.ID]; a != nil {
 			out[i].Address, out[i].Tip = a.EgressIP, Ago(a.At, now)
 		}
