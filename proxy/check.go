@@ -19,31 +19,33 @@ const checkTimeout = 30 * time.Second
 
 // Check returns the connection test: the provider's model list is asked for,
 // and where there is none the smallest possible completion.
-func Check(up *upstream.Client) func(context.Context, *control.Route) control.TestResult {
-	return func(ctx context.Context, r *control.Route) control.TestResult {
+func Check(up *upstream.Client) func(context.Context, *control.Route) control.Tested {
+	return func(ctx context.Context, r *control.Route) control.Tested {
 		if r.Credential() == catalog.PassthroughCredential {
-			return control.TestResult{
+			return control.Tested{TestResult: control.TestResult{
 				Warning:   "A passthrough connection uses the login that the client sends; there is nothing to test until a client has sent a request.",
 				Diagnosis: control.Diagnosis{Type: "unsupported", Source: "local"},
-			}
+			}}
 		}
 		ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 		defer cancel()
 		began := time.Now()
-		status, err := ask(ctx, up, r, http.MethodGet, "/models", nil)
-		if err == nil && (status == http.StatusNotFound || status == http.StatusMethodNotAllowed) {
+		got, err := ask(ctx, up, r, http.MethodGet, "/models", nil)
+		if err == nil && (got.StatusCode == http.StatusNotFound || got.StatusCode == http.StatusMethodNotAllowed) {
 			if path, body := tiniest(r); body != nil {
-				status, err = ask(ctx, up, r, http.MethodPost, path, body)
+				got, err = ask(ctx, up, r, http.MethodPost, path, body)
 			}
 		}
-		res := diagnose(status, err)
-		res.LatencyMs, res.StatusCode = time.Since(began).Milliseconds(), status
-		return res
+		status := got.StatusCode
+		got.TestResult = diagnose(status, err)
+		got.LatencyMs, got.StatusCode = time.Since(began).Milliseconds(), status
+		return got
 	}
 }
 
-// ask sends one small call and returns the status of the answer.
-func ask(ctx context.Context, up *upstream.Client, r *control.Route, method, path string, body []byte) (int, error) {
+// ask sends one small call and returns the answer: its status, headers and the
+// beginning of its body.
+func ask(ctx context.Context, up *upstream.Client, r *control.Route, method, path string, body []byte) (got control.Tested, err error) {
 	d := dialect.Name(r.Dialects()[0])
 	ep, _ := r.Endpoint(d)
 	res, err := up.Do(ctx, upstream.Call{
@@ -51,11 +53,12 @@ func ask(ctx context.Context, up *upstream.Client, r *control.Route, method, pat
 		Auth: authFor(r, ep), Credential: r.Credential(), Key: r.Key(), Proxy: r.Proxy(),
 	})
 	if err != nil {
-		return 0, err
+		return got, err
 	}
-	defer func() { _ = res.Body.Close() }() // only the status matters
-	_, _ = io.CopyN(io.Discard, res.Body, maxHeld)
-	return res.StatusCode, nil
+	defer func() { _ = res.Body.Close() }() // it is only read
+	got.StatusCode, got.Header = res.StatusCode, res.Header
+	got.Body, _ = io.ReadAll(io.LimitReader(res.Body, maxHeld)) // the status is the verdict; a body may be cut
+	return got, nil
 }
 
 // tiniest is the cheapest request that proves the credential. It needs a model

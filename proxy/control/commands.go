@@ -223,7 +223,7 @@ func (s *Service) TestConnection(ctx context.Context, id string) (TestResult, er
 			}, nil
 		}
 	}
-	res := s.cfg.Tester(ctx, r)
+	res := s.cfg.Tester(ctx, r).TestResult
 	res.TestedAt = time.Now().Round(0)
 	if res.Valid {
 		s.engine.TestPassed(id)

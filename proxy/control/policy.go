@@ -102,6 +102,7 @@ func (s *Service) usePolicy(p *policy) {
 	s.inForce.Store(&set)
 	s.engine.SetSettings(set)
 	s.configureQueues()
+	mark(s.loginsDirty)
 	s.markState()
 }
 

@@ -96,6 +96,9 @@ func earliest(s Snapshot) time.Time {
 // changed is told by the engine of every change of state, in order.
 func (s *Service) changed(c resilience.Change) {
 	s.markState()
+	if c.Kind == resilience.ChangeTerminal || c.Kind == resilience.ChangeCleared {
+		mark(s.loginsDirty)
+	}
 	s.tell(c)
 	a := Alert{Provider: c.Provider, ProviderName: s.providerName(c.Provider), Until: s.Real(c.Until)}
 	switch c.Kind {

@@ -44,7 +44,7 @@ type Config struct {
 	// be made.
 	SideCall func(ctx context.Context, c SideCall) claude.Reply
 	// Tester asks a provider whether a connection's credential works.
-	Tester func(ctx context.Context, r *Route) TestResult
+	Tester func(ctx context.Context, r *Route) Tested
 	// Proxies is told which outbound proxies connections name; nil: nobody is.
 	Proxies func(inUse []string)
 	// Roots reads a file of extra root certificates and returns what puts them in
@@ -106,6 +106,7 @@ type Service struct {
 	edit     sync.Mutex // one command changes connections or settings at a time
 
 	stateDirty, useDirty chan struct{}
+	loginsDirty          chan struct{} // which logins are to be looked at
 	stop                 chan struct{}
 	done                 sync.WaitGroup
 }
@@ -122,7 +123,7 @@ func New(ctx context.Context, cfg Config) (*Service, error) {
 		cfg: cfg, hub: newHub(), queues: admission.NewQueues(), gates: admission.NewGates(), quota: quota.NewLedger(), claude: newSubscriptions(),
 		guard:    oauth.NewGuard(),
 		affinity: affinity.New(cfg.Store), occupancy: affinity.NewOccupancy(), latency: combo.NewLatency(),
-		stateDirty: make(chan struct{}, 1), useDirty: make(chan struct{}, 1), stop: make(chan struct{}),
+		stateDirty: make(chan struct{}, 1), useDirty: make(chan struct{}, 1), loginsDirty: make(chan struct{}, 1), stop: make(chan struct{}),
 	}
 	s.leases.changed = make(chan struct{}, 1)
 	s.banned.filled = make(chan struct{}, 1)
@@ -136,6 +137,7 @@ func New(ctx context.Context, cfg Config) (*Service, error) {
 	}
 	s.done.Go(s.publish)
 	s.done.Go(s.claudeNews)
+	s.done.Go(s.watchLogins)
 	s.done.Go(func() { s.upkeep(context.WithoutCancel(ctx)) })
 	s.done.Go(func() { s.watchLeases(context.WithoutCancel(ctx)) })
 	s.done.Go(func() { s.switchOffBanned(context.WithoutCancel(ctx)) })
@@ -251,6 +253,7 @@ func (s *Service) setRoutes(routes []*Route) {
 	}
 	s.configureQueues()
 	s.replan()
+	mark(s.loginsDirty)
 	s.markState()
 }
 

@@ -123,8 +123,8 @@ type ProviderCooldown struct {
 	MaxRetryCooldownMs int64 `json:"maxRetryCooldownMs"`
 }
 
-// CredentialHealthCheck is the interval of the background connection test;
-// 0 is off.
+// CredentialHealthCheck is how often stored logins are refreshed and tested in
+// the background; 0 is off.
 type CredentialHealthCheck struct {
 	IntervalMinutes int64 `json:"intervalMinutes"`
 }

@@ -19,7 +19,7 @@ func latencyCard() KnobCard {
 func healthCard() KnobCard {
 	return KnobCard{
 		Key: "credentialHealthCheck", Title: T("Credential check"),
-		About: T("Every connection with a stored login. Its credential is looked at in the background, so that an expired one is known before a request meets it."),
+		About: T("Every connection with a stored login. It is refreshed and tested in the background, one at a time, so that an expired one is known before a request meets it. Keys are not tested."),
 		Rows: []KnobRow{{
 			Label: T("Look every"), Note: T("0 never looks."),
 			Knobs: []Knob{{Path: "credentialHealthCheck.intervalMinutes", Unit: T("min"), Hi: 1440}},
