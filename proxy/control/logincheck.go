@@ -95,8 +95,8 @@ func (s *Service) checkLogin(ctx context.Context, id string) {
 		return
 	}
 	res, verdict := s.askLogin(ctx, r)
-	if now, ok := s.Route(id); !ok || !now.sameSecret(r) || ctx.Err() != nil {
-		return // another login by now
+	if now, _ := s.Route(id); now != r || ctx.Err() != nil {
+		return // edited meanwhile: it is another connection
 	}
 	switch {
 	case verdict.Terminal != outcome.NotTerminal:

@@ -22,12 +22,17 @@ func (s *Service) guardRules() oauth.GuardRules {
 }
 
 // guardKey names what the failures are counted for: the provider, at the
-// address at which the login is refreshed, or the connection alone.
+// address at which the login is refreshed and by the way that leads there, or
+// the connection alone. It holds no secret.
 func (s *Service) guardKey(r *Route) string {
 	if s.InForce().TokenRefreshBreaker.Scope == "connection" {
 		return connectionGuard(r.Record.ID)
 	}
-	return "provider " + r.breakerName() + " " + r.tokenURL()
+	key := "provider " + r.breakerName() + " " + r.tokenURL()
+	if r.Record.ProxyURL != "" {
+		key += " by " + r.Record.ProxyURL
+	}
+	return key
 }
 
 func connectionGuard(id string) string { return "connection " + id }
