@@ -3,7 +3,6 @@ package control
 import (
 	"bytes"
 	"context"
-	"net/http"
 	"time"
 
 	"breakwater/resilience"
@@ -132,20 +131,20 @@ func (s *Service) askLogin(ctx context.Context, r *Route) (res Tested, verdict o
 		return res, outcome.Outcome{} // the token endpoint is to blame
 	}
 	in := s.Judge(r, "")
-	in.Status, in.Body = http.StatusUnauthorized, []byte(`{"error":{"message":"unauthorized"}}`)
+	in.Status, in.Body = 401, []byte(`{"error":{"message":"unauthorized"}}`)
 	return res, classify.Response(in)
 }
 
 // deniesToken reports whether the answer refuses the access token.
 func deniesToken(res Tested) bool {
-	return res.StatusCode == http.StatusUnauthorized ||
-		res.StatusCode == http.StatusForbidden && bytes.Contains(bytes.ToLower(res.Body), []byte("token"))
+	return res.StatusCode == 401 ||
+		res.StatusCode == 403 && bytes.Contains(bytes.ToLower(res.Body), []byte("token"))
 }
 
 // certain is the classifier's verdict on an answer, if it is one on the account
 // as a whole. A plain refusal may be of the question alone.
 func (s *Service) certain(r *Route, res Tested) outcome.Outcome {
-	if res.Valid || res.StatusCode < http.StatusBadRequest {
+	if res.Valid || res.StatusCode < 400 {
 		return outcome.Outcome{}
 	}
 	in := s.Judge(r, "")
