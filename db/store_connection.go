@@ -34,6 +34,7 @@ type extras struct {
 	RotationOverrides     *control.RotationOverrides `json:"rotationOverrides"`
 	Tags                  []string                   `json:"tags"`
 	Group                 string                     `json:"group"`
+	HealthCheckInterval   *int64                     `json:"healthCheckInterval"`
 
 	TimeoutMs        int64  `json:"timeoutMs"`
 	OrganizationUUID string `json:"organizationUUID"`
@@ -45,7 +46,7 @@ type extras struct {
 
 // limits returns the limits of a connection.
 func (x *extras) limits(maxConcurrent int) control.Limits {
-	l := control.Limits{MaxConcurrent: maxConcurrent, QuotaWindowThresholds: x.QuotaWindowThresholds, Tags: x.Tags, Group: x.Group}
+	l := control.Limits{MaxConcurrent: maxConcurrent, QuotaWindowThresholds: x.QuotaWindowThresholds, Tags: x.Tags, Group: x.Group, HealthCheckInterval: x.HealthCheckInterval}
 	if x.RateLimitOverrides != nil {
 		l.RateLimitOverrides = *x.RateLimitOverrides
 	}
@@ -213,7 +214,7 @@ func mergeExtras(tx *gorm.DB, r control.ConnectionRecord) (string, error) {
 		Credential: r.Credential, BaseURL: r.BaseURL, Dialects: r.Dialects, Models: r.Models,
 		DisableCooling: r.DisableCooling, LowPriorityMode: r.LowPriorityMode, AutoLimitReset: r.AutoLimitReset,
 		RateLimitOverrides: &r.RateLimitOverrides, QuotaWindowThresholds: r.QuotaWindowThresholds,
-		RotationOverrides: &r.RotationOverrides, Tags: r.Tags, Group: r.Group,
+		RotationOverrides: &r.RotationOverrides, Tags: r.Tags, Group: r.Group, HealthCheckInterval: r.HealthCheckInterval,
 		TimeoutMs: r.TimeoutMs, OrganizationUUID: r.OrganizationUUID, ClientID: r.ClientID, TokenURL: r.TokenURL, TokenFormat: r.TokenFormat, ProxyURL: r.ProxyURL,
 	})
 	if err != nil {

@@ -33,6 +33,7 @@ func connectionFlags(fs *flag.FlagSet) given {
 	g.object(fs, "rotation-overrides", "rotationOverrides", "when failures let it rest, as JSON")
 	g.list(fs, "tag", "tags", "a `tag`; may come several times, empty takes all away")
 	g.text(fs, "group", "group", "its group")
+	g.object(fs, "health-check-interval", "healthCheckInterval", "oauth: minutes between two looks at the login, 0 never looks; null leaves it to the settings")
 	g.integer(fs, "timeout-ms", "timeoutMs", "Claude: milliseconds until an answer must begin; 0 is the usual time")
 	g.text(fs, "organization-uuid", "organizationUUID", "Claude: the account's organisation, for the limit reset")
 	g.text(fs, "client-id", "clientId", "oauth: the client that the token endpoint knows")

@@ -196,6 +196,7 @@ type ConnectionInput struct {
 	RotationOverrides     RotationOverrides `json:"rotationOverrides,omitzero"`
 	Tags                  []string          `json:"tags,omitempty"`
 	Group                 string            `json:"group,omitempty"`
+	HealthCheckInterval   *int64            `json:"healthCheckInterval,omitempty"` // minutes, 0 is never; for stored logins
 
 	// TimeoutMs is how long a Claude connection may take until its answer
 	// begins, 1 to 86 400 000; 0 is 600 000 (ruling 21).
@@ -241,6 +242,7 @@ type ConnectionPatch struct {
 	RotationOverrides     *RotationOverrides `json:"rotationOverrides,omitempty"` // replaced whole
 	Tags                  *[]string          `json:"tags,omitempty"`
 	Group                 *string            `json:"group,omitempty"`
+	HealthCheckInterval   OptionalJSON       `json:"healthCheckInterval,omitzero"` // minutes; null leaves it to the settings
 
 	TimeoutMs        *int64  `json:"timeoutMs,omitempty"`
 	OrganizationUUID *string `json:"organizationUUID,omitempty"`

@@ -21,6 +21,9 @@ type Limits struct {
 	RotationOverrides     RotationOverrides   `json:"rotationOverrides,omitzero"`
 	Tags                  []string            `json:"tags,omitempty"`  // what metadata.tags asks for
 	Group                 string              `json:"group,omitempty"` // for people
+	// HealthCheckInterval is how often a stored login is looked at, in minutes;
+	// 0 is never, nil leaves it to credentialHealthCheck.
+	HealthCheckInterval *int64 `json:"healthCheckInterval,omitempty"`
 }
 
 // RotationOverrides are the connection's own figures for when another one is
@@ -102,13 +105,14 @@ const (
 	maxGroup              = 100
 	maxRotationSeconds    = 30 * 24 * 3600
 	maxRotationErrors     = 1000
+	maxHealthCheck        = 1440 // minutes
 )
 
 // limits returns the limits of a new connection.
 func (in *ConnectionInput) limits(bad *problems) Limits {
 	l := Limits{
 		MaxConcurrent: in.MaxConcurrent, QuotaWindowThresholds: in.QuotaWindowThresholds, RotationOverrides: in.RotationOverrides,
-		Tags: distinct(in.Tags), Group: strings.TrimSpace(in.Group),
+		Tags: distinct(in.Tags), Group: strings.TrimSpace(in.Group), HealthCheckInterval: in.HealthCheckInterval,
 	}
 	if len(in.RateLimitOverrides) > 0 {
 		l.overrideRates(bad, in.RateLimitOverrides)
@@ -136,6 +140,9 @@ func (l *Limits) patch(bad *problems, p ConnectionPatch) {
 	if p.QuotaWindowThresholds.Given {
 		l.patchThresholds(bad, p.QuotaWindowThresholds)
 	}
+	if p.HealthCheckInterval.Given {
+		l.patchHealthCheck(bad, p.HealthCheckInterval)
+	}
 	set(&l.RotationOverrides, p.RotationOverrides)
 	if p.Tags != nil {
 		l.Tags = distinct(*p.Tags)
@@ -144,6 +151,21 @@ func (l *Limits) patch(bad *problems, p ConnectionPatch) {
 		l.Group = strings.TrimSpace(*p.Group)
 	}
 	l.check(bad)
+}
+
+// patchHealthCheck changes how often the login is looked at; null leaves it to
+// the settings.
+func (l *Limits) patchHealthCheck(bad *problems, o OptionalJSON) {
+	l.HealthCheckInterval = nil
+	if o.null() {
+		return
+	}
+	n, ok := o.value().(float64)
+	if !ok || n != math.Trunc(n) || n < 0 || n > maxHealthCheck {
+		bad.add("healthCheckInterval", "a whole number of minutes from 0 to %d, or null", maxHealthCheck)
+		return
+	}
+	l.HealthCheckInterval = new(int64(n))
 }
 
 // overrideRates reads rateLimitOverrides; null clears them.
@@ -191,6 +213,9 @@ func (l *Limits) patchThresholds(bad *problems, o OptionalJSON) {
 func (l *Limits) check(bad *problems) {
 	if l.MaxConcurrent < 0 || l.MaxConcurrent > maxConcurrentRequests {
 		bad.add("maxConcurrent", "0 to %d, 0 for no cap", maxConcurrentRequests)
+	}
+	if n := l.HealthCheckInterval; n != nil && (*n < 0 || *n > maxHealthCheck) {
+		bad.add("healthCheckInterval", "0 to %d minutes", maxHealthCheck)
 	}
 	for _, window := range slices.Sorted(maps.Keys(l.QuotaWindowThresholds)) {
 		if n := l.QuotaWindowThresholds[window]; n < 0 || n > 100 {

@@ -64,12 +64,17 @@ func (s *Service) loginsToCheck() (list []oauth.Member) {
 	return list
 }
 
-// checkEvery is how often the connection's login is looked at; 0 is never.
+// checkEvery is how often the connection's login is looked at; 0 is never. A
+// connection's own interval wins (settings sheet §1).
 func (s *Service) checkEvery(r *Route) time.Duration {
 	if r.login == nil || !r.Record.Active {
 		return 0
 	}
-	return time.Duration(s.InForce().CredentialHealthCheck.IntervalMinutes) * time.Minute
+	minutes := s.InForce().CredentialHealthCheck.IntervalMinutes
+	if own := r.Record.HealthCheckInterval; own != nil {
+		minutes = *own
+	}
+	return time.Duration(minutes) * time.Minute
 }
 
 // hopeful reports whether more than a person's hand can bring the connection

@@ -147,6 +147,35 @@ func TestLoginsAreLookedAtInTurn(t *testing.T) {
 	})
 }
 
+func TestAConnectionsOwnInterval(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := &account{access: "a", token: newToken}
+		b := newLoginBubble(t, a, "one", "two", "three")
+		defer b.Close()
+		for id, own := range map[string]any{"one": 10, "two": 0} {
+			if _, err := b.EditConnection(t.Context(), id, ConnectionPatch{HealthCheckInterval: JSONOf(own)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		pause(time.Hour)
+		ids, _ := a.looks()
+		got := strings.Join(ids, " ")
+		if n := strings.Count(got, "one"); n < 5 || n > 6 || strings.Contains(got, "two") || strings.Count(got, "three") != 1 {
+			t.Errorf("in an hour: %s", got)
+		}
+		b.every(t, `{"credentialHealthCheck":{"intervalMinutes":0}}`)
+		pause(time.Hour)
+		if ids, _ := a.looks(); len(ids) != 6 || strings.Contains(strings.Join(ids, " "), "three") {
+			t.Errorf("with the setting off: %v", ids)
+		}
+		for _, wrong := range []any{-1, 1441, 1.5, "often"} {
+			if _, err := b.EditConnection(t.Context(), "one", ConnectionPatch{HealthCheckInterval: JSONOf(wrong)}); err == nil {
+				t.Errorf("%v is taken", wrong)
+			}
+		}
+	})
+}
+
 func TestNobodyIsLookedAt(t *testing.T) {
 	off := false
 	for name, prepare := range map[string]func(*testing.T, *bubble){

@@ -16,20 +16,22 @@ func ownLimits(t *testing.T, f control.Facade) {
 	c, err := f.EditConnection(ctx, a.ID, control.ConnectionPatch{
 		MaxConcurrent: control.JSONOf(4), RateLimitOverrides: control.JSONOf(map[string]any{"rpm": 60, "modelConcurrency": map[string]int{"m": 1}}),
 		QuotaWindowThresholds: control.JSONOf(map[string]int{"weekly": 10}), Tags: &[]string{"eu"}, Group: new("Team"),
-		RotationOverrides: &control.RotationOverrides{RotateOn429: new(false)},
+		RotationOverrides: &control.RotationOverrides{RotateOn429: new(false)}, HealthCheckInterval: control.JSONOf(30),
 	})
 	if err != nil || c.MaxConcurrent != 4 || c.RateLimitOverrides.RPM == nil || *c.RateLimitOverrides.RPM != 60 || c.RateLimitOverrides.ModelConcurrency["m"] != 1 ||
-		c.QuotaWindowThresholds["weekly"] != 10 || !slices.Equal(c.Tags, []string{"eu"}) || c.Group != "Team" || c.RotationOverrides.RotateOn429 == nil || !c.RateLimitProtection {
+		c.QuotaWindowThresholds["weekly"] != 10 || !slices.Equal(c.Tags, []string{"eu"}) || c.Group != "Team" || c.HealthCheckInterval == nil || *c.HealthCheckInterval != 30 || c.RotationOverrides.RotateOn429 == nil || !c.RateLimitProtection {
 		t.Errorf("edited %+v, %v", c.Limits, err)
 	}
 	c, err = f.EditConnection(ctx, a.ID, control.ConnectionPatch{
 		MaxConcurrent: control.JSONOf(nil), RateLimitOverrides: control.JSONOf(nil), QuotaWindowThresholds: control.JSONOf(nil),
+		HealthCheckInterval: control.JSONOf(nil),
 	})
-	if err != nil || c.MaxConcurrent != 0 || c.RateLimitOverrides.RPM != nil || len(c.QuotaWindowThresholds) != 0 || c.Group != "Team" {
+	if err != nil || c.MaxConcurrent != 0 || c.RateLimitOverrides.RPM != nil || len(c.QuotaWindowThresholds) != 0 || c.HealthCheckInterval != nil || c.Group != "Team" {
 		t.Errorf("after null %+v, %v", c.Limits, err)
 	}
 	for field, p := range map[string]control.ConnectionPatch{
 		"maxConcurrent":            {MaxConcurrent: control.JSONOf("many")},
+		"healthCheckInterval":      {HealthCheckInterval: control.JSONOf("often")},
 		"rateLimitOverrides.speed": {RateLimitOverrides: control.JSONOf(map[string]any{"speed": 1})},
 	} {
 		_, err := f.EditConnection(ctx, a.ID, p)

@@ -26,6 +26,12 @@ func limits(c *control.Connection, p control.ConnectionPatch) error {
 		}
 		c.RateLimitOverrides, c.RateLimitProtection = o, c.RateLimitProtection || v != nil
 	}
+	if p.HealthCheckInterval.Given {
+		c.HealthCheckInterval = nil
+		if err := json.Unmarshal([]byte(p.HealthCheckInterval.JSON), &c.HealthCheckInterval); err != nil {
+			return control.Invalid("healthCheckInterval", "a whole number of minutes, or null")
+		}
+	}
 	if p.QuotaWindowThresholds.Given {
 		c.QuotaWindowThresholds = nil
 		return json.Unmarshal([]byte(p.QuotaWindowThresholds.JSON), &c.QuotaWindowThresholds)
