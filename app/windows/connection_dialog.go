@@ -165,6 +165,7 @@ func (d *connectionDialog) added(c control.Connection) {
 	d.stored = &c
 	d.form.draft, d.form.stored = view.EditDraft(c), c.HasSecret
 	d.form.key.SetText("")
+	d.form.way.stored(c.ProxyURL)
 	d.form.key.SetPlaceHolder(view.T("stored; paste another to replace it"))
 	d.form.name.SetText(c.Name)
 	d.title.set(view.Tf("Edit %s", c.Name))

@@ -151,7 +151,7 @@ func (f *connectionForm) makeBox() {
 	if p.Custom {
 		objects = append(objects, base, f.line("dialects", view.T("Speaks"), "", f.dialectLine()))
 	} else {
-		f.lines["baseUrl"].hint = view.T("Leave empty for the provider's own. A proxy or a mirror goes here.")
+		f.lines["baseUrl"].hint = view.T("Leave empty for the provider's own. A gateway or a mirror goes here.")
 		f.lines["baseUrl"].wrong("")
 		advanced = append(advanced, base)
 	}

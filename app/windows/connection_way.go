@@ -26,6 +26,14 @@ func newWayField(proxyURL string) *wayField {
 	return f
 }
 
+// stored takes over what the facade shows of the way: without its login.
+func (f *wayField) stored(proxyURL string) {
+	way, address := view.WayOf(proxyURL)
+	f.way.offer(view.Ways(), way)
+	f.address.SetText(address)
+	f.apply()
+}
+
 // apply shows the address where there is one to give.
 func (f *wayField) apply() {
 	if f.box == nil {
