@@ -31,6 +31,7 @@ type frame struct {
 	title  *text
 	line   *text
 	right  *fyne.Container
+	head   *fyne.Container // title, line and right
 	banner *banner
 	hint   *banner // the desktop shows no tray icon
 	notice *banner
@@ -47,8 +48,8 @@ func newFrame(u *ui) *frame {
 	f.title, f.line = newTitle(""), newText("", view.RoleMuted).clipped()
 	f.right = container.New(line{gap: gap})
 	titles := container.New(line{gap: gap, grow: f.title}, f.shape, f.title)
-	words := container.New(stack{2}, titles, f.line)
-	header := container.New(inset{gapGroup, gapEdge, 12, gapEdge}, container.New(line{gap: gapGroup, grow: words}, words, f.right))
+	f.head = container.New(headLayout{f.line}, titles, f.line, f.right)
+	header := container.New(inset{gapGroup, gapEdge, 12, gapEdge}, f.head)
 	f.banner = newBanner(view.ShapeDotted, view.RoleWarning, nil)
 	f.notice = newBanner(view.ShapeCross, view.RoleError, func() { f.hide(f.notice) })
 	f.hint = newBanner(view.ShapeHalf, view.RoleWarning, func() { f.u.options.NoTray = false; f.hide(f.hint) })
@@ -72,6 +73,7 @@ func (f *frame) show(p page) {
 		f.right.Objects = []fyne.CanvasObject{a}
 	}
 	f.right.Refresh()
+	f.head.Refresh()
 	f.body.Refresh()
 }
 
@@ -86,7 +88,10 @@ func (f *frame) apply() {
 		f.shape.Show()
 	}
 	f.title.set(h.title)
-	f.line.set(h.line)
+	if f.line.content != h.line {
+		f.line.set(h.line)
+		f.head.Refresh()
+	}
 	switch {
 	case f.u.refused:
 		f.banner.shape.show(view.ShapeCross, view.RoleError)
@@ -111,6 +116,7 @@ func (f *frame) say(s string) { f.speak(view.ShapeCross, view.RoleError, s) }
 func (f *frame) tell(s string) { f.speak(view.ShapeCheck, view.RoleSuccess, s) }
 
 func (f *frame) speak(shape view.Shape, role view.Role, s string) {
+	tips.hide() // what it told of may be gone
 	f.notice.shape.show(shape, role)
 	f.tellOn(f.notice, s)
 	f.spoken++

@@ -238,6 +238,28 @@ func (f *field) TypedKey(e *fyne.KeyEvent) {
 type choice struct {
 	widget.Select
 	offered []view.Option // nil where plain words are chosen from
+	worn    dress
+}
+
+// dress is what the colours of a drawing come from.
+type dress struct {
+	theme   fyne.Theme
+	variant fyne.ThemeVariant
+}
+
+// Refresh draws the select. Its arrow keeps the colour of its first drawing
+// where the colours changed while it was not shown, unless its drawing changes:
+// switched off and on again it does.
+func (c *choice) Refresh() {
+	s := fyne.CurrentApp().Settings()
+	if now := (dress{s.Theme(), s.ThemeVariant()}); c.worn != now {
+		c.worn = now
+		if !c.Disabled() {
+			c.Disable()
+			c.Enable()
+		}
+	}
+	c.Select.Refresh()
 }
 
 func newChoice(options []string, change func(string)) *choice {

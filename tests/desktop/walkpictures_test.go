@@ -41,9 +41,7 @@ func TestWalkPictures(t *testing.T) {
 				w.page("overview")
 				for _, size := range []image.Point{{760, 520}, {1000, 680}, {1600, 1000}} {
 					pixels := size.Mul(scale).Div(100)
-					if out, err := d.Tool("xdotool", "windowsize", "--sync", w.window, fmt.Sprint(pixels.X), fmt.Sprint(pixels.Y)); err != nil {
-						t.Logf("%v: %v %s", size, err, out)
-					}
+					w.resize(pixels)
 					for _, page := range pages {
 						if err := p.api.ShowWindow(t.Context(), page); err != nil {
 							t.Fatal(err)
@@ -59,6 +57,23 @@ func TestWalkPictures(t *testing.T) {
 			}
 		}
 	}
+}
+
+// resize gives the window a size, again while something takes it back: after
+// a change of scale the window sets its own once more.
+func (w *walker) resize(size image.Point) {
+	w.t.Helper()
+	want, same := fmt.Sprintf("WIDTH=%d\nHEIGHT=%d\n", size.X, size.Y), 0
+	w.until("a window of "+size.String(), func() bool {
+		out, err := w.d.Tool("xdotool", "getwindowgeometry", "--shell", w.window)
+		if err == nil && strings.Contains(out, want) {
+			same++
+			return same > 20
+		}
+		same = 0
+		_, err = w.d.Tool("xdotool", "windowsize", w.window, fmt.Sprint(size.X), fmt.Sprint(size.Y))
+		return err != nil
+	})
 }
 
 // still keeps a picture once the window shows something else than before and
