@@ -56,6 +56,7 @@ func (screen) Window(ctx context.Context, f control.Facade, url, page, dataDir s
 	o := windows.Options{
 		Parts:  parts(sqlite),
 		Facade: f, Page: page, DataDir: dataDir, Address: url, NoTray: os.Getenv(app.EnvNoTray) != "",
+		Ask:       ask(f),
 		StartDemo: func(ctx context.Context) error { return app.StartDemo(ctx, dataDir) },
 	}
 	if self, err := os.Executable(); err == nil {
@@ -82,4 +83,14 @@ func signInArgs(dataDir string) []string {
 		return nil
 	}
 	return []string{"--data-dir", dataDir}
+}
+
+// ask sends test requests by the way the window takes anyway.
+func ask(f control.Facade) func(context.Context, string, string) error {
+	if c, ok := f.(interface {
+		Ask(ctx context.Context, dialect, model string) error
+	}); ok {
+		return c.Ask
+	}
+	return nil
 }

@@ -34,6 +34,7 @@ type overview struct {
 	root    *fyne.Container
 	content fyne.CanvasObject
 	welcome *welcome
+	steps   *firstSteps
 
 	notices *fyne.Container
 	conns   *liveRows
@@ -121,8 +122,10 @@ func (p *overview) build() fyne.CanvasObject {
 	p.quota = flush(view.T("Claude quotas"), nil, p.quotas.box)
 	p.moreBox = container.New(inset{0, 8, 4, 8}, container.New(line{}, p.more))
 	serving := container.New(stack{gapSmall}, container.New(inset{0, 8, 4, 8}, p.serving), p.conns.box, p.moreBox)
+	p.steps = newFirstSteps(p.u)
 	p.content = scrolled(
 		p.notices,
+		p.steps.box,
 		flush(view.T("Connections"), newLink(view.T("Manage"), func() { p.u.goTo(pageConnections) }), serving),
 		container.New(halves{gap: gapGroup, turn: 680}, filled(view.T("The last hour"), p.hour, p.chart), flush(view.T("Failures of the last hour"), nil, p.fails.box)),
 		p.quota,
@@ -173,6 +176,7 @@ func (p *overview) apply() {
 		return
 	}
 	p.applyNotices()
+	p.steps.apply()
 	brief, more, closed := view.Brief(u.snap)
 	p.applyConnections(brief, more)
 	p.applyBreakers(brief.Breakers, closed)

@@ -24,20 +24,22 @@ type welcome struct {
 	offers *fyne.Container
 	built  int // providers known when the offers were made
 	setup  *setupCard
+	steps  *stepLines
 
 	starting bool // the demo is on its way
 }
 
 func newWelcome(u *ui) *welcome {
-	w := &welcome{u: u, built: -1, setup: newSetupCard(u, true)}
+	w := &welcome{u: u, built: -1, setup: newSetupCard(u, true), steps: newStepLines()}
 	intro := newText(view.T("Breakwater sits between your coding agent and its providers. When one fails or asks for a pause, the next connection answers and your agent never notices. It starts with one connection; two make it safe."), view.RoleMuted).wrapped()
 	w.offers = container.New(offersLayout{gap: 12})
-	w.box = scrolled(intro, w.offers, w.setup.box)
+	w.box = scrolled(intro, w.steps.box, w.offers, w.setup.box)
 	return w
 }
 
 func (w *welcome) apply() {
 	w.setup.apply()
+	w.steps.apply(view.FirstSteps(w.u.snap, w.u.activity))
 	if w.built == len(w.u.providers) {
 		return
 	}

@@ -51,6 +51,9 @@ type Options struct {
 	// StartDemo starts a demo beside this Breakwater, with its own data and
 	// window; nil where that cannot be done.
 	StartDemo func(context.Context) error
+	// Ask sends a small request in a dialect, for a model, through the proxy;
+	// nil where that cannot be done.
+	Ask func(ctx context.Context, dialect, model string) error
 }
 
 // Autostart is whether the user's session starts Breakwater.
@@ -137,6 +140,7 @@ type ui struct {
 	providers []control.Provider
 	prices    view.Prices // of the catalogue's models
 	activity  []control.Activity
+	past      bool // the activity from before is loaded
 	hour      view.Hour
 	history   view.History // of the breakers
 
@@ -277,7 +281,7 @@ func (u *ui) withProviders(then func()) {
 func (u *ui) loadActivity() {
 	call(u, func(ctx context.Context) ([]control.Activity, error) {
 		return u.facade.Activity(ctx, control.ActivityQuery{Limit: 200})
-	}, func(list []control.Activity) { u.activity = list; u.redraw() }, nil)
+	}, func(list []control.Activity) { u.activity, u.past = list, true; u.redraw() }, nil)
 	u.loadHour()
 }
 
