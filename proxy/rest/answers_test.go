@@ -63,6 +63,8 @@ func TestAnAnswerIsEncodedOncePerState(t *testing.T) {
 			}
 		}
 		<-time.After(3 * answersFor)
+		s.mu.Lock()
+		defer s.mu.Unlock()
 		if s.sweep != nil || len(s.kept) > 0 {
 			t.Errorf("%d answers are kept for nobody", len(s.kept))
 		}
