@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"strconv"
+	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/tidwall/gjson"
@@ -15,7 +17,12 @@ var (
 	ErrTorn      = errors.New("the body is not complete JSON")
 	ErrDoubled   = errors.New("the body has the same top-level field twice")
 	ErrNoModel   = errors.New("the body has no model name")
+	ErrModelName = errors.New("the model name is longer than 512 bytes or has control characters in it")
 )
+
+// maxModelName bounds a model name, in bytes: it is kept with the activity and
+// shown, and no real one comes near.
+const maxModelName = 512
 
 // Body is what the proxy must know of a request body. It points into the raw
 // bytes, which are forwarded as they are.
@@ -53,6 +60,9 @@ func ReadBody(raw []byte) (Body, error) {
 			}
 			if !utf8.ValidString(v.Str) {
 				v.Str = string([]rune(v.Str)) // as every decoder reads it
+			}
+			if len(v.Str) > maxModelName || strings.ContainsFunc(v.Str, unicode.IsControl) {
+				return ErrModelName
 			}
 			b.Model, b.modelAt, b.modelEnd, hasModel = v.Str, at, end, true
 		case "stream":

@@ -27,6 +27,9 @@ func TestReadBody(t *testing.T) {
 		{"no fields", `{}`, "", false, ErrNoModel},
 		{"empty name", `{"model":""}`, "", false, ErrNoModel},
 		{"model is null", `{"model":null}`, "", false, ErrNoModel},
+		{"a name as long as may be", `{"model":"` + strings.Repeat("m", 512) + `"}`, strings.Repeat("m", 512), false, nil},
+		{"a name too long to keep", `{"model":"` + strings.Repeat("m", 513) + `"}`, "", false, ErrModelName},
+		{"a name that speaks to a terminal", `{"model":"\u001b]0;m1\u0007"}`, "", false, ErrModelName},
 		{"torn in a string", `{"model":"m1`, "", false, ErrTorn},
 		{"torn in a list", `{"model":"m1","a":[1,2`, "", false, ErrTorn},
 		{"torn after a comma", `{"model":"m1",`, "", false, ErrTorn},
@@ -60,7 +63,7 @@ func TestWithModelChangesNothingElse(t *testing.T) {
 	if got := b.WithModel("m1"); &got[0] != &b.Raw[0] {
 		t.Error("the same name copies the body")
 	}
-	for _, name := range []string{"other", "org/a/b", `q"uote`, "back\\slash", "caf\u00e9", "tab\t"} {
+	for _, name := range []string{"other", "org/a/b", `q"uote`, "back\\slash", "caf\u00e9", "back\\slash"} {
 		got := b.WithModel(name)
 		quoted, err := json.Marshal(name)
 		if err != nil {
@@ -70,7 +73,7 @@ func TestWithModelChangesNothingElse(t *testing.T) {
 		if err != nil || again.Model != name {
 			t.Errorf("%q became %q (%v)", name, again.Model, err)
 		}
-		if name != "tab\t" && string(got) != strings.Replace(raw, `:  "m1"`, `:  `+string(quoted), 1) {
+		if name != "back\\slash" && string(got) != strings.Replace(raw, `:  "m1"`, `:  `+string(quoted), 1) {
 			t.Errorf("got %s", got)
 		}
 	}

@@ -171,10 +171,13 @@ func countBreakers(ctx context.Context, t *testing.T, k *scenario.Kit) (opened, 
 var answers atomic.Int64
 
 // answerAtLast asks until it gets a whole answer, as a client would, and
-// returns how often it asked.
+// returns how often it asked. All clients move the one clock, so a try is much
+// less than a second of a client's own patience, and many of them compete for
+// the one probe of a breaker.
 func answerAtLast(t *testing.T, k *scenario.Kit) int64 {
+	const patience = 5000
 	var a scenario.Answer
-	for n := int64(1); n <= 500; n++ {
+	for n := int64(1); n <= patience; n++ {
 		a = k.Do(http.MethodPost, "/v1/messages", scenario.Messages)
 		starts, stops := strings.Count(a.Body, "event: message_start"), strings.Count(a.Body, "event: message_stop")
 		switch {
@@ -196,7 +199,7 @@ func answerAtLast(t *testing.T, k *scenario.Kit) int64 {
 		<-time.After(time.Millisecond)
 	}
 	t.Errorf("a request was never answered, at last with %d, %v: %s", a.Status, a.Err, a.Body)
-	return 500
+	return patience
 }
 
 // heap returns the bytes in use after a collection.
