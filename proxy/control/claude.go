@@ -23,12 +23,12 @@ type subscriptions struct {
 	endLife context.CancelFunc
 	calls   sync.WaitGroup
 
+	news *backlog[claudeNews] // of lanes and resets, not published yet
+
 	mu      sync.Mutex
-	news    []claudeNews             // of lanes and resets, not published yet
 	changed map[string]chan struct{} // closed when a connection's waits are over
 	waiting map[string]int           // requests that wait for a slot
 	wanted  map[string]time.Time     // when somebody last looked at the windows
-	fresh   chan struct{}            // there is news
 }
 
 // claudeNews is a change that a lane or a reset told of.
@@ -40,7 +40,7 @@ type claudeNews struct {
 func newSubscriptions() *subscriptions {
 	c := &subscriptions{
 		usages: claude.NewUsages(), changed: map[string]chan struct{}{}, waiting: map[string]int{},
-		wanted: map[string]time.Time{}, fresh: make(chan struct{}, 1),
+		wanted: map[string]time.Time{}, news: newBacklog[claudeNews](),
 	}
 	c.life, c.endLife = context.WithCancel(context.Background())
 	c.lanes = claude.NewLanes(rand.Float64, c.laneChanged)
@@ -55,7 +55,7 @@ func (c *subscriptions) laneChanged(l claude.LaneChange) {
 	if l.Entered {
 		n.alert = Alert{Kind: AlertLaneEntered, Until: RealTime(l.Until)}
 	}
-	c.tell(n)
+	c.news.add(n)
 }
 
 func (c *subscriptions) resetChanged(r claude.ResetChange) {
@@ -63,22 +63,7 @@ func (c *subscriptions) resetChanged(r claude.ResetChange) {
 	if r.Outcome.Granted() {
 		n.alert.Kind = AlertResetClaimed
 	}
-	c.tell(n)
-}
-
-func (c *subscriptions) tell(n claudeNews) {
-	c.mu.Lock()
-	c.news = append(c.news, n)
-	c.mu.Unlock()
-	mark(c.fresh)
-}
-
-func (c *subscriptions) take() []claudeNews {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	news := c.news
-	c.news = nil
-	return news
+	c.news.add(n)
 }
 
 // claudeNews publishes what lanes and resets tell, in order, until Close.
@@ -87,9 +72,9 @@ func (s *Service) claudeNews() {
 		select {
 		case <-s.stop:
 			return
-		case <-s.claude.fresh:
+		case <-s.claude.news.filled:
 		}
-		for _, n := range s.claude.take() {
+		for _, n := range s.claude.news.take() {
 			s.publishClaude(n)
 		}
 		s.markState()

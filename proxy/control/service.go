@@ -71,7 +71,7 @@ type Service struct {
 	engine *resilience.Engine
 	hub    *hub
 	leases leaseBook
-	banned banned
+	banned *backlog[string] // connections whose accounts were banned, to be switched off
 
 	routes   atomic.Pointer[[]*Route] // in routing order
 	byID     atomic.Pointer[map[string]*Route]
@@ -121,12 +121,11 @@ const appSettings = "app"
 func New(ctx context.Context, cfg Config) (*Service, error) {
 	s := &Service{
 		cfg: cfg, hub: newHub(), queues: admission.NewQueues(), gates: admission.NewGates(), quota: quota.NewLedger(), claude: newSubscriptions(),
-		guard:    oauth.NewGuard(),
+		guard: oauth.NewGuard(), banned: newBacklog[string](),
 		affinity: affinity.New(cfg.Store), occupancy: affinity.NewOccupancy(), latency: combo.NewLatency(),
 		stateDirty: make(chan struct{}, 1), useDirty: make(chan struct{}, 1), loginsDirty: make(chan struct{}, 1), stop: make(chan struct{}),
 	}
 	s.leases.changed = make(chan struct{}, 1)
-	s.banned.filled = make(chan struct{}, 1)
 	s.engine = resilience.New(resilience.Config{
 		Clock: cfg.Clock, Settings: settings.Seeded(s.env), Store: cfg.Store, OnChange: s.changed,
 	})
