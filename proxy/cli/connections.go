@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -139,11 +140,11 @@ func addConnection(fs *flag.FlagSet) action {
 		if err := c.login(ctx, &in, key, refresh); err != nil {
 			return err
 		}
-		if proxy.given() {
-			if in.ProxyURL, err = proxy.read(ctx, c); err != nil {
-				return err
-			}
+		address, err := proxy.read(ctx, c)
+		if err != nil {
+			return err
 		}
+		in.ProxyURL = cmp.Or(address, in.ProxyURL)
 		f, err := c.open(ctx)
 		if err != nil {
 			return err

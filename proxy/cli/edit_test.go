@@ -13,6 +13,7 @@ import (
 func TestAddingAConnectionExplainsItself(t *testing.T) {
 	b := newBench(t)
 	b.want(1, line("connections add anthropic"), "needs the key", "--key-stdin", "--key-env KEY", "printf")
+	b.want(1, line("connections add anthropic --credential oauth"), "needs the refresh token", "--refresh-token-stdin", "--refresh-token-env REFRESH_TOKEN")
 	b.want(0, line("connections add --help"), "Examples:", "--key-stdin", "-low-priority-mode")
 	b.want(1, line("connections add anthropic --key-stdin"), "the standard input holds no line for the key")
 	b.typed = []string{"sk-typed\n"}

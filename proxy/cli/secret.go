@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -16,6 +17,7 @@ import (
 // source is where a secret comes from: never from an argument, which others
 // could read in the list of processes.
 type source struct {
+	flag  string // what its flags begin with
 	what  string // for people
 	env   *string
 	stdin *bool
@@ -23,6 +25,7 @@ type source struct {
 
 func secretFlags(fs *flag.FlagSet, prefix, what string) source {
 	return source{
+		flag:  prefix,
 		what:  what,
 		env:   fs.String(prefix+"-env", "", "read "+what+" from this environment `variable`"),
 		stdin: fs.Bool(prefix+"-stdin", false, "read "+what+" from the standard input, one line; a terminal does not show it"),
@@ -105,27 +108,22 @@ func (c *call) login(ctx context.Context, in *control.ConnectionInput, key, refr
 	}
 	switch {
 	case (kind == "apikey" || kind == "token") && in.APIKey == "":
-		in.APIKey, err = c.askOrExplain(ctx, known[at], key)
+		in.APIKey, err = c.askOrExplain(ctx, known[at], key, cmp.Or(known[at].KeyEnv, "KEY"))
 	case kind == "oauth" && in.RefreshToken == "" && in.APIKey == "":
-		in.RefreshToken, err = c.askOrExplain(ctx, known[at], refresh)
+		in.RefreshToken, err = c.askOrExplain(ctx, known[at], refresh, "REFRESH_TOKEN")
 	}
 	return err
 }
 
-func (c *call) askOrExplain(ctx context.Context, p control.Provider, s source) (string, error) {
+// askOrExplain asks for the secret; variable is what the explanation calls the
+// environment variable that holds it.
+func (c *call) askOrExplain(ctx context.Context, p control.Provider, s source, variable string) (string, error) {
 	if text, ok, err := c.ask(ctx, s.what+" of "+p.Name); ok || err != nil {
 		return text, err
-	}
-	variable, flag := p.KeyEnv, "key"
-	if strings.HasPrefix(s.what, "the refresh") {
-		variable, flag = "REFRESH_TOKEN", "refresh-token"
-	}
-	if variable == "" {
-		variable = "KEY"
 	}
 	return "", fmt.Errorf(`%s needs %s, and it is not given as an argument, where other programs could see it.
 Give it on the standard input:
   printf '%%s\n' "$%s" | breakwater connections add %s --%s-stdin
 or name the variable that holds it:
-  breakwater connections add %s --%s-env %s`, p.Name, s.what, variable, p.ID, flag, p.ID, flag, variable)
+  breakwater connections add %s --%s-env %s`, p.Name, s.what, variable, p.ID, s.flag, p.ID, s.flag, variable)
 }
