@@ -15,11 +15,14 @@ import (
 // keptBackups is how many copies made before migrations are kept.
 const keptBackups = 2
 
+// halfSuffix ends the name of a copy that is being written.
+const halfSuffix = ".bak.half"
+
 // backup writes a copy of the whole database beside it before a migration. The
 // name sorts by time and tells the schema: breakwater.db.20300102T030405Z.v1.bak.
 func backup(ctx context.Context, g *gorm.DB, path string, version int, now time.Time) error {
 	name := fmt.Sprintf("%s.%s.v%d.bak", path, now.UTC().Format("20060102T150405Z"), version)
-	half := path + ".bak.half"
+	half := path + halfSuffix
 	if err := os.Remove(half); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("copy before migrating: %w", err)
 	}

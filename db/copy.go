@@ -56,6 +56,9 @@ func withFile(ctx context.Context, path string, do func(g *gorm.DB) error) error
 	return do(g.WithContext(ctx))
 }
 
+// restoredSuffix ends the name of a copy that is being checked.
+const restoredSuffix = ".restored"
+
 // Restore puts a copy in the place of a folder's database, which must not be
 // in use. The copy is checked first; what was there is kept beside it under
 // the name that is returned, empty when there was nothing.
@@ -64,7 +67,7 @@ func Restore(ctx context.Context, dir, from string) (kept string, err error) {
 		return "", fmt.Errorf("restore: %w", err)
 	}
 	path := filepath.Join(dir, FileName)
-	fresh := path + ".restored"
+	fresh := path + restoredSuffix
 	defer os.Remove(fresh)
 	if err := copyFile(from, fresh); err != nil {
 		return "", fmt.Errorf("restore: %w", err)

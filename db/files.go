@@ -48,10 +48,14 @@ func touchPrivate(path string) error {
 	return f.Close()
 }
 
+// temporary is the pattern of the names under which a file is written before it
+// takes its place.
+func temporary(name string) string { return name + ".*.tmp" }
+
 // writePrivate replaces a file in one step: it has the old content or the new
 // one after a crash, never half of either.
 func writePrivate(path string, content []byte) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.tmp") // mode 0600
+	f, err := os.CreateTemp(filepath.Dir(path), temporary(filepath.Base(path))) // mode 0600
 	if err != nil {
 		return err
 	}

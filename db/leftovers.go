@@ -1,0 +1,34 @@
+package db
+
+import (
+	"log/slog"
+	"os"
+	"path/filepath"
+	"regexp"
+)
+
+// halfWritten are the files that writePrivate had not yet renamed when the
+// program was killed. They may hold secrets, encrypted or the key to them.
+var halfWritten = regexp.MustCompile(`^(` + regexp.QuoteMeta(secretsFile) + `|` + regexp.QuoteMeta(keyFile) + `|` +
+	regexp.QuoteMeta(choiceFile) + `|` + regexp.QuoteMeta(FileName) + `\.seal)\.[0-9]+\.tmp$`)
+
+// removeLeftovers deletes what a killed program left half written in its data
+// directory. Only the program that has claimed the directory may do so. A file
+// that stays does no harm to the start, so that an error is only logged.
+func removeLeftovers(dir string, log *slog.Logger) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return // opening the database says it better
+	}
+	for _, e := range entries {
+		name := e.Name()
+		if !e.Type().IsRegular() || !halfWritten.MatchString(name) && name != FileName+restoredSuffix && name != FileName+halfSuffix {
+			continue
+		}
+		if err := os.Remove(filepath.Join(dir, name)); err != nil {
+			log.Warn("a file that was left half written stays", "file", name, "error", err)
+			continue
+		}
+		log.Info("removed a file that was left half written", "file", name)
+	}
+}
