@@ -271,6 +271,20 @@ func TestWaysOut(t *testing.T) {
 		}
 		r.TestPassed("nobody")
 	})
+	t.Run("a reset of one provider leaves the others alone", func(t *testing.T) {
+		r := newRig(t)
+		for _, p := range []string{"acme", "other"} {
+			r.try(r.conn(p+"-1", p, disableCooling), "m1", failure(503, 0))
+		}
+		if n := r.ResetProvider("acme", "nobody"); n != 1 || r.deleted != 0 {
+			t.Errorf("%d breakers, %d deletions", n, r.deleted)
+		}
+		for _, b := range r.Breakers() {
+			if want := map[string]int{"acme": 0, "other": 1}[b.Name]; b.FailureCount != want || r.rows[b.Name].FailureCount != want {
+				t.Errorf("%s counts %d, its row %d", b.Name, b.FailureCount, r.rows[b.Name].FailureCount)
+			}
+		}
+	})
 	t.Run("ruling 31: the breaker reset leaves cooldowns", func(t *testing.T) {
 		r, c := cooled(t)
 		r.try(r.conn("beta", "acme", disableCooling), "m1", failure(503, 0))

@@ -1,6 +1,8 @@
 package resilience
 
 import (
+	"slices"
+
 	"breakwater/resilience/cooldown"
 	"breakwater/resilience/outcome"
 )
@@ -69,6 +71,26 @@ func (e *Engine) ResetBreakers() int {
 		c.clearLocks(e, now, "", "reset")
 	}
 	e.out.flush()
+	return n
+}
+
+// ResetProvider is ResetBreakers for the breakers of these names alone, and for
+// the models that their connections have locked.
+func (e *Engine) ResetProvider(names ...string) int {
+	defer e.out.flush()
+	now, n := e.clock.Now(), 0
+	for _, p := range e.allProviders() {
+		if slices.Contains(names, p.name) {
+			n++
+			p.breaker.Reset(now) // which has its row written
+			p.succeed()
+		}
+	}
+	for _, c := range e.allConns() {
+		if slices.Contains(names, c.provider.name) {
+			c.clearLocks(e, now, "", "reset")
+		}
+	}
 	return n
 }
 

@@ -140,6 +140,16 @@ func (p *cooldowns) unlock(f control.LockoutFilter) {
 		func(n int) { p.u.frame.tell(view.Unlocked(n)) }, nil)
 }
 
+// askResetOf asks before the breakers of one provider are closed.
+func askResetOf(u *ui, id, name string) {
+	confirm(u.win.Canvas(), view.Tf("Reset the breaker of %s?", name),
+		view.T("It closes and its locked models are asked again, whether or not the provider has recovered. Cooldowns of connections stay, and other providers are left alone."),
+		view.T("Reset"), func() {
+			call(u, func(ctx context.Context) (int, error) { return u.facade.ResetBreaker(ctx, id) },
+				func(n int) { u.frame.tell(view.BreakersReset(n)) }, nil)
+		})
+}
+
 // askReset asks before every breaker is closed.
 func askReset(u *ui) {
 	confirm(u.win.Canvas(), view.T("Reset every breaker?"),

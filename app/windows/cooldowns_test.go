@@ -122,7 +122,7 @@ func TestBreakersAreResetAfterAQuestion(t *testing.T) {
 	b.push("Reset breakers…")
 	b.wantShown("Reset every breaker?")
 	b.push("Cancel")
-	if b.fake.did("reset") {
+	if b.fake.did("reset ") {
 		t.Fatal("it was not confirmed")
 	}
 	b.push("Reset breakers…")

@@ -218,15 +218,19 @@ func (f *fake) ClearLockouts(_ context.Context, w control.LockoutFilter) (int, e
 	return n, f.refused()
 }
 
-func (f *fake) ResetBreakers(context.Context) (int, error) {
+func (f *fake) ResetBreakers(ctx context.Context) (int, error) { return f.ResetBreaker(ctx, "") }
+
+func (f *fake) ResetBreaker(_ context.Context, provider string) (n int, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.note("reset")
+	f.note("reset %s", provider)
 	for i := range f.snap.Breakers {
-		b := &f.snap.Breakers[i]
-		b.State, b.FailureCount, b.Until = "CLOSED", 0, nil
+		if b := &f.snap.Breakers[i]; provider == "" || b.Provider == provider {
+			b.State, b.FailureCount, b.Until = "CLOSED", 0, nil
+			n++
+		}
 	}
-	return len(f.snap.Breakers), f.refused()
+	return n, f.refused()
 }
 
 func (f *fake) SetPaused(_ context.Context, paused bool) error {

@@ -154,6 +154,7 @@ func (p *provider) apply() {
 // breakerBox is the card of one provider's breaker.
 type breakerBox struct {
 	u       *ui
+	id      string // of the provider
 	badge   *badge
 	count   *meter
 	past    *strip
@@ -168,7 +169,7 @@ type breakerBox struct {
 func newBreakerBox(u *ui) *breakerBox {
 	b := &breakerBox{u: u, badge: newBadge(), count: newMeter(), past: newStrip(), failure: newText("", view.RoleText).wrapped(), told: newCaption("").wrapped()}
 	b.none = newText(view.T("Each provider gets one with its first connection. It opens when the provider keeps failing."), view.RoleMuted).wrapped()
-	b.reset = newButton(view.T("Reset breakers…"), func() { askReset(u) })
+	b.reset = newButton(view.T("Reset breaker…"), func() { askResetOf(u, b.id, view.ProviderSentence(u.snap, b.id, u.now()).Title) })
 	b.body = container.New(stack{gap},
 		settingLine(view.T("State"), "", b.badge), settingLine(view.T("Failures counted"), "", b.count),
 		settingLine(view.T("The last hour"), "", b.past), settingLine(view.T("Last failure"), "", b.failure), b.told)
@@ -177,6 +178,7 @@ func newBreakerBox(u *ui) *breakerBox {
 }
 
 func (b *breakerBox) show(provider string) {
+	b.id = provider
 	now := b.u.now()
 	rows := view.BreakerRows(b.u.snap, now)
 	at := slices.IndexFunc(rows, func(r view.BreakerRow) bool { return r.ID == provider || strings.HasPrefix(r.ID, provider+":") })

@@ -51,9 +51,10 @@ func TestProviderPageShowsConnectionsBreakerAndFigures(t *testing.T) {
 	if c := cell("own.windows"); c.shown() != "five_hour=5, seven_day=2" {
 		t.Error(c.shown())
 	}
-	b.push("Reset breakers…")
+	b.push("Reset breaker…")
+	b.wantShown("Reset the breaker of Claude subscription?")
 	b.push("Reset")
-	if !b.fake.did("reset") {
+	if !b.fake.did("reset claude") {
 		t.Error(b.fake.calls)
 	}
 }

@@ -106,6 +106,16 @@ func (c *Client) ResetBreakers(ctx context.Context) (int, error) {
 	return out.Count, err
 }
 
+// ResetBreaker closes the breaker of one provider.
+func (c *Client) ResetBreaker(ctx context.Context, provider string) (int, error) {
+	var out struct {
+		Count int `json:"resetCount"`
+	}
+	path := "/api/resilience/reset?" + url.Values{"provider": {provider}}.Encode()
+	err := c.call(ctx, writeTimeout, http.MethodPost, path, nil, &out)
+	return out.Count, err
+}
+
 // SetPaused makes the proxy refuse new requests, or serve them again.
 func (c *Client) SetPaused(ctx context.Context, paused bool) error {
 	return c.post(ctx, "/api/app/pause", map[string]any{"paused": paused})

@@ -261,6 +261,22 @@ func (s *Service) ResetBreakers(context.Context) (int, error) {
 	return n, nil
 }
 
+// ResetBreaker closes the breaker of one provider.
+func (s *Service) ResetBreaker(_ context.Context, provider string) (int, error) {
+	if p, ok := catalog.Lookup(provider); ok {
+		provider = p.ID
+	}
+	var names []string
+	for _, b := range s.engine.Breakers() {
+		if b.Name == provider || strings.HasPrefix(b.Name, provider+":") {
+			names = append(names, b.Name)
+		}
+	}
+	n := s.engine.ResetProvider(names...)
+	s.markState()
+	return n, nil
+}
+
 // MaxPause is the longest pause that ends by itself.
 const MaxPause = 24 * time.Hour
 

@@ -47,6 +47,10 @@ type Facade interface {
 	// returns how many breakers there were (POST /api/resilience/reset, ruling
 	// 31).
 	ResetBreakers(ctx context.Context) (int, error)
+	// ResetBreaker is ResetBreakers for one provider: by a breaker's name, or by a
+	// catalogue id, which stands for all the addresses that custom connections
+	// have. It returns how many breakers there were, 0 for an unknown name.
+	ResetBreaker(ctx context.Context, provider string) (int, error)
 
 	// LeaveLane ends the low-priority lane of a Claude connection; requests that
 	// wait for a slot go on without it. ErrNotFound, or *InvalidError where the

@@ -28,7 +28,14 @@ func (a *api) reset(r *http.Request) (int, error) {
 	if err := decodeOptional(r, &struct{}{}); err != nil {
 		return 0, err
 	}
-	return a.facade.ResetBreakers(r.Context())
+	provider, one := r.URL.Query().Get("provider"), r.URL.Query().Has("provider")
+	switch {
+	case !one:
+		return a.facade.ResetBreakers(r.Context())
+	case provider == "" || len(provider) > 128:
+		return 0, control.Invalid("provider", "Invalid provider")
+	}
+	return a.facade.ResetBreaker(r.Context(), provider)
 }
 
 func resetMessage(n int) string { return "Reset " + count(n, "circuit breaker") }

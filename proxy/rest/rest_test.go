@@ -58,6 +58,8 @@ func TestRouteShapes(t *testing.T) {
 		{name: "test with a model", method: "POST", path: "/api/providers/a/test", body: `{"validationModelId":"m"}`, before: two, status: 200, calls: []string{"TestConnection"}},
 		{name: "test one that is not there", method: "POST", path: "/api/providers/x/test", status: 404, calls: []string{"TestConnection"}},
 		{name: "reset", method: "POST", path: "/api/resilience/reset", before: breakers, status: 200, want: []string{`{"message":"Reset 4 circuit breakers","ok":true,"resetCount":4}`}, calls: []string{"ResetBreakers"}},
+		{name: "reset one", method: "POST", path: "/api/resilience/reset?provider=custom", before: breakers, status: 200, want: []string{`{"message":"Reset 1 circuit breaker","ok":true,"resetCount":1}`}, calls: []string{"ResetBreaker"}},
+		{name: "reset nobody", method: "POST", path: "/api/resilience/reset?provider=", status: 400, want: []string{"Invalid provider"}},
 		{name: "reset by way of health", method: "DELETE", path: "/api/monitoring/health", before: breakers, status: 200, want: []string{`"success":true`, `"resetCount":4`}, calls: []string{"ResetBreakers"}},
 		{name: "activity", method: "GET", path: "/api/activity", before: rows, status: 200, want: []string{`{"activity":[{"id":3`, `"id":1,`}},
 		{name: "activity before", method: "GET", path: "/api/activity?before=3&limit=1", before: rows, status: 200, want: []string{`"id":2,`}, not: []string{`"id":3,`, `"id":1,`}},

@@ -104,7 +104,7 @@ var routes = []Route{
 	},
 	{
 		Method: "POST", Path: "/api/resilience/reset", handler: (*api).resetBreakers,
-		About: "close every provider breaker",
+		About: "close every provider breaker, or that of one; provider",
 	},
 	{
 		Method: "GET", Path: "/api/resilience/cooldowns", handler: (*api).listCooldowns,

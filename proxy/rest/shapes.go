@@ -130,7 +130,7 @@ var shapes = map[string]shape{
 	"PATCH /api/resilience":                  {in: json.RawMessage{}, out: []any{resilienceAnswer{}}},
 	"GET /api/resilience/model-cooldowns":    {out: []any{lockoutsAnswer{}}},
 	"DELETE /api/resilience/model-cooldowns": {in: unlockBody{}, out: []any{unlockedAnswer{}}},
-	"POST /api/resilience/reset":             {out: []any{resetAnswer{}}},
+	"POST /api/resilience/reset":             {query: []param{{"provider", "string", "only the breakers of this provider"}}, out: []any{resetAnswer{}}},
 	"GET /api/resilience/cooldowns":          {query: []param{{"provider", "string", "only connections of this provider"}}, out: []any{cooldownsAnswer{}}},
 	"POST /api/resilience/cooldowns":         {in: clearRequest{}, out: []any{clearResult{}}},
 

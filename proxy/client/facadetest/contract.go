@@ -58,6 +58,9 @@ func empty(t *testing.T, f control.Facade) {
 	if _, err := f.ResetBreakers(t.Context()); err != nil {
 		t.Errorf("ResetBreakers: %v", err)
 	}
+	if n, err := f.ResetBreaker(t.Context(), "nobody"); n != 0 || err != nil {
+		t.Errorf("ResetBreaker: %d, %v", n, err)
+	}
 }
 
 func add(t *testing.T, f control.Facade, name string) control.Connection {

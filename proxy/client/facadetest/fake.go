@@ -310,15 +310,30 @@ func (f *Fake) ClearCooldown(ctx context.Context, id string) error {
 
 // ResetBreakers closes every breaker.
 func (f *Fake) ResetBreakers(ctx context.Context) (int, error) {
-	err := f.enter(ctx, "ResetBreakers")
+	return f.resetBreakers(ctx, "ResetBreakers", func(string) bool { return true })
+}
+
+// ResetBreaker closes the breakers of one provider.
+func (f *Fake) ResetBreaker(ctx context.Context, provider string) (int, error) {
+	return f.resetBreakers(ctx, "ResetBreaker", func(name string) bool {
+		return name == provider || strings.HasPrefix(name, provider+":")
+	})
+}
+
+func (f *Fake) resetBreakers(ctx context.Context, call string, which func(name string) bool) (int, error) {
+	err := f.enter(ctx, call)
 	defer f.mu.Unlock()
 	if err != nil {
 		return 0, err
 	}
+	n := 0
 	f.snap.Breakers = slices.Clone(f.snap.Breakers)
 	for i := range f.snap.Breakers {
-		f.snap.Breakers[i].State = "CLOSED"
+		if which(f.snap.Breakers[i].Provider) {
+			f.snap.Breakers[i].State = "CLOSED"
+			n++
+		}
 	}
 	f.publishSnapshot()
-	return len(f.snap.Breakers), nil
+	return n, nil
 }
