@@ -19,6 +19,9 @@ func (b *bench) rowOf(words string) *row {
 	var found *row
 	walk(b.top(), func(o fyne.CanvasObject) bool {
 		r, ok := o.(*row)
+		if k, own := o.(*keyRow); own {
+			r, ok = &k.row, true
+		}
 		if !ok {
 			return false
 		}

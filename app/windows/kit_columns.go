@@ -9,9 +9,7 @@ import (
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/driver/desktop"
-	"fyne.io/fyne/v2/widget"
 
-	"breakwater/app/windows/view"
 	"breakwater/proxy/control"
 )
 
@@ -210,19 +208,6 @@ func (h *tableHead) DragEnd() {
 		h.store()
 	}
 	h.drag = columnDrag{}
-}
-
-// TappedSecondary offers to take the usual columns back.
-func (h *tableHead) TappedSecondary(e *fyne.PointEvent) {
-	if h.u == nil {
-		return
-	}
-	pop := widget.NewPopUpMenu(fyne.NewMenu("", fyne.NewMenuItem(view.T("Usual columns"), func() {
-		h.cols.use(nil)
-		h.redraw()
-		h.store()
-	})), h.u.win.Canvas())
-	pop.ShowAtPosition(e.AbsolutePosition)
 }
 
 // MouseIn follows the pointer.

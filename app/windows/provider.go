@@ -88,7 +88,7 @@ func (p *provider) build() fyne.CanvasObject {
 		p.u.goTo(pageConnections + "/" + p.rows[p.list.at()].ID)
 		return true
 	}
-	p.listBox = container.New(sized{height: rowHeight}, bordered(newTableHead(&p.cols, nil), nil, nil, nil, p.list))
+	p.listBox = container.New(sized{height: rowHeight}, bordered(newTableHead(&p.cols, nil).kept(p.u, "provider", p.list.Refresh), nil, nil, nil, p.list))
 	p.brk = newBreakerBox(p.u)
 	return scrolled(flush(view.T("Connections"), newLink(view.T("Manage"), func() { p.u.goTo(pageConnections) }), p.listBox), p.brk.box, p.cardBox)
 }

@@ -28,15 +28,23 @@ type row struct {
 	chosen bool
 
 	hovered bool
+	focused bool   // of a keyRow
 	cell    int    // under the pointer
 	laid    int    // the turn of the columns that it was laid out for
 	lay     func() // lays the cells out anew
 }
 
 func newRow(cols *columns, height float32, cells ...fyne.CanvasObject) *row {
-	r := &row{cols: cols, cells: cells, height: height, tips: make([]string, len(cells)), cell: -1, laid: cols.turn, lay: func() {}}
+	r := &row{}
+	r.fit(cols, height, cells)
 	r.ExtendBaseWidget(r)
 	return r
+}
+
+// fit gives a new row its cells.
+func (r *row) fit(cols *columns, height float32, cells []fyne.CanvasObject) {
+	r.cols, r.cells, r.height, r.tips = cols, cells, height, make([]string, len(cells))
+	r.cell, r.laid, r.lay = -1, cols.turn, func() {}
 }
 
 // MouseIn shows the hover ground.
@@ -139,6 +147,10 @@ func (r *rowRenderer) Refresh() {
 		r.ground.FillColor = paint(theme.ColorNameSelection)
 	case r.r.hovered:
 		r.ground.FillColor = paint(theme.ColorNameHover)
+	}
+	r.ground.StrokeWidth = 0
+	if r.r.focused {
+		r.ground.StrokeColor, r.ground.StrokeWidth = paint(theme.ColorNamePrimary), 1.5
 	}
 	r.ground.Refresh()
 	for _, c := range r.r.cells {
@@ -246,6 +258,9 @@ type tableHead struct {
 	again  func()
 	drag   columnDrag
 	atEdge bool
+
+	focused bool
+	at      int // the column that the keys act on
 }
 
 func newTableHead(cols *columns, sort func(key string)) *tableHead {
@@ -289,12 +304,13 @@ func (h *tableHead) Tapped(e *fyne.PointEvent) {
 
 // CreateRenderer draws the titles and a line below.
 func (h *tableHead) CreateRenderer() fyne.WidgetRenderer {
-	return &tableHeadRenderer{h: h, rule: canvas.NewRectangle(paint(theme.ColorNameSeparator))}
+	return &tableHeadRenderer{h: h, rule: canvas.NewRectangle(paint(theme.ColorNameSeparator)), mark: newColumnMark()}
 }
 
 type tableHeadRenderer struct {
 	h    *tableHead
 	rule *canvas.Rectangle
+	mark *canvas.Rectangle
 }
 
 func (r *tableHeadRenderer) Layout(size fyne.Size) {
@@ -310,6 +326,7 @@ func (r *tableHeadRenderer) Layout(size fyne.Size) {
 	}
 	r.rule.Move(fyne.NewPos(0, size.Height-1))
 	r.rule.Resize(fyne.NewSize(size.Width, 1))
+	r.h.ring(r.mark)
 }
 func (r *tableHeadRenderer) MinSize() fyne.Size { return fyne.NewSize(80, 26) }
 func (r *tableHeadRenderer) Refresh() {
@@ -326,6 +343,6 @@ func (r *tableHeadRenderer) Objects() []fyne.CanvasObject {
 	for _, t := range r.h.titles {
 		out = append(out, t)
 	}
-	return out
+	return append(out, r.mark)
 }
 func (r *tableHeadRenderer) Destroy() {}

@@ -49,7 +49,7 @@ func (p *leaseSettings) build() fyne.CanvasObject {
 	}
 	p.blank = container.NewStack(emptyNote(view.ShapeLock, view.T("Nobody holds a connection"),
 		view.T("A program may take a connection for itself for a while, so that no other request uses it. Its lease is listed here and may be ended."), nil))
-	return container.New(inset{0, gapEdge, gapEdge, gapEdge}, tableBox(newTableHead(&p.cols, nil), p.list, p.blank))
+	return container.New(inset{0, gapEdge, gapEdge, gapEdge}, tableBox(newTableHead(&p.cols, nil).kept(p.u, "leases", p.list.Refresh), p.list, p.blank))
 }
 
 func (p *leaseSettings) load() {

@@ -55,16 +55,16 @@ func (p *ruleSettings) build() fyne.CanvasObject {
 	p.count, p.inactive = newText("", view.RoleMuted), newCaption(view.T("Inactive: no rule is asked about status 400.")).wrapped()
 	p.add = newButton(view.T("Add rule…"), func() { p.edit(-1) }).withIcon("add")
 	p.addDefault = newButton(view.T("Add default…"), func() { p.editDefault(-1) }).withIcon("add")
-	section := func(title, about string, right fyne.CanvasObject, rows *liveRows, below fyne.CanvasObject) fyne.CanvasObject {
+	section := func(name, title, about string, right fyne.CanvasObject, rows *liveRows, below fyne.CanvasObject) fyne.CanvasObject {
 		note := container.New(inset{0, 8, gap, 8}, newText(about, view.RoleMuted).wrapped())
-		return flush(title, right, container.New(stack{0}, note, newTableHead(&rows.cols, nil), rows.box, below))
+		return flush(title, right, container.New(stack{0}, note, newTableHead(&rows.cols, nil).kept(p.u, name, rows.settle), rows.box, below))
 	}
 	none := newText("", view.RoleMuted)
 	none.Hide()
 	p.body = scrolled(
-		section(view.T("Error rules"), view.T("What you know better than the built-in rules: an answer of a provider, and who is left out for how long. Yours come first; the first that fits holds."),
+		section("rules", view.T("Error rules"), view.T("What you know better than the built-in rules: an answer of a provider, and who is left out for how long. Yours come first; the first that fits holds."),
 			container.New(line{gap: 12}, p.count, p.add), p.ruleRows, container.New(inset{gapSmall, 8, gapSmall, 8}, p.inactive)),
-		section(view.T("Defaults by provider"), view.T("For 402, 403, 408, 429 and 5xx answers that no rule fits. A longer hint of the provider holds instead."),
+		section("defaults", view.T("Defaults by provider"), view.T("For 402, 403, 408, 429 and 5xx answers that no rule fits. A longer hint of the provider holds instead."),
 			p.addDefault, p.defRows, none))
 	return p.body
 }

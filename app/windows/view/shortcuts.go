@@ -15,6 +15,8 @@ func Shortcuts(mac bool) []Shortcut {
 		{"Tab", T("Go to the next control; with Shift to the one before")},
 		{"Space, Enter", T("Press a button, turn a switch, choose a row")},
 		{"↑ ↓ PgUp PgDn", T("Go through a list")},
+		{"← → Enter", T("In the titles of a table: choose a column, open its menu")},
+		{"+ - < >", T("In the titles of a table: make the column wider or narrower, move it")},
 		{alt + " ↑ ↓", T("Move a target of a combo up or down")},
 		{"M", T("Open the menu of the chosen row")},
 		{"D", T("Open the fault drill of the chosen combo")},
