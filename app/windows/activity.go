@@ -209,9 +209,7 @@ func (p *activity) older() {
 	call(p.u, func(ctx context.Context) ([]control.Activity, error) { return p.u.facade.Activity(ctx, q) },
 		func(list []control.Activity) {
 			p.asked, p.whole = false, len(list) < q.Limit
-			for _, a := range list {
-				p.u.activity = view.Merge(p.u.activity, a, activityKept)
-			}
+			p.u.activity = view.Merge(p.u.activity, activityKept, list...)
 			if len(list) > 0 {
 				p.u.redraw()
 			}

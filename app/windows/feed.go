@@ -15,8 +15,14 @@ import (
 // Pauses between attempts to reach the parent again.
 var retryPauses = []time.Duration{500 * time.Millisecond, time.Second, 2 * time.Second, 5 * time.Second}
 
-// drawPause is the least time between two redraws that events ask for.
-const drawPause = 150 * time.Millisecond
+// The least time between two redraws that events ask for. A frame is painted
+// whole, and without a graphics card that costs much, so steady traffic gets one
+// a second; what a person has just done shows at once.
+const (
+	drawPause  = time.Second
+	drawHurry  = 100 * time.Millisecond
+	hurryAfter = 2 * time.Second // an action
+)
 
 // follow reads the stream of events until the window ends, and comes back to
 // it when it breaks.
@@ -71,7 +77,7 @@ func (u *ui) receive(e control.Event) {
 	case control.EventActivity:
 		if e.Activity != nil {
 			u.hour.Add(*e.Activity)
-			u.activity = view.Merge(u.activity, *e.Activity, activityKept)
+			u.fresh = append(u.fresh, *e.Activity)
 			u.soon()
 		}
 	case control.EventShow:
@@ -131,18 +137,22 @@ func (u *ui) startPage() string {
 
 // soon redraws now, or a little later when a redraw was just done.
 func (u *ui) soon() {
-	wait := drawPause - u.now().Sub(u.drawn)
+	u.stale = true
+	now, pause := u.now(), drawPause
+	if now.Sub(u.acted) < hurryAfter {
+		pause = drawHurry
+	}
+	wait := pause - now.Sub(u.drawn)
 	if wait <= 0 {
 		u.redraw()
 		return
 	}
-	if u.waiting {
-		return
+	if u.due.After(now) && !u.due.After(now.Add(wait)) {
+		return // one is arranged that comes as soon
 	}
-	u.waiting = true
+	u.due = now.Add(wait)
 	u.after(wait, func() {
-		u.waiting = false
-		if u.ctx.Err() == nil {
+		if u.ctx.Err() == nil && u.stale {
 			u.redraw()
 		}
 	})

@@ -140,7 +140,8 @@ type ui struct {
 	providers []control.Provider
 	prices    view.Prices // of the catalogue's models
 	activity  []control.Activity
-	past      bool // the activity from before is loaded
+	fresh     []control.Activity // came since the last redraw, which takes them in
+	past      bool               // the activity from before is loaded
 	hour      view.Hour
 	history   view.History // of the breakers
 
@@ -150,8 +151,10 @@ type ui struct {
 	current page
 	heads   []*tableHead // that remember their columns
 	ticking bool
-	drawn   time.Time
-	waiting bool // a redraw is put off
+	stale   bool      // what is shown is older than what is known
+	drawn   time.Time // when it was shown last
+	due     time.Time // when a redraw that is put off comes
+	acted   time.Time // when a person last did something
 }
 
 // page is one page of the window.
@@ -334,7 +337,10 @@ func (u *ui) redraw() {
 	if u.current == nil {
 		return
 	}
-	u.drawn = u.now()
+	u.stale, u.drawn = false, u.now()
+	u.activity = view.Merge(u.activity, activityKept, u.fresh...)
+	clear(u.fresh)
+	u.fresh = u.fresh[:0]
 	u.frame.apply()
 	u.current.apply()
 	u.tick()
@@ -386,6 +392,10 @@ func call[V any](u *ui, run func(context.Context) (V, error), then func(V), fail
 func (u *ui) act(run func(context.Context) error, then func()) {
 	call(u, func(ctx context.Context) (struct{}, error) { return struct{}{}, run(ctx) },
 		func(struct{}) {
+			u.acted = u.now()
+			if u.stale {
+				u.soon() // the event about it was quicker than the answer
+			}
 			if then != nil {
 				then()
 			}

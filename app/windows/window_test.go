@@ -128,12 +128,43 @@ func TestCountdownTicksOnlyWhileSomethingCounts(t *testing.T) {
 
 func TestSnapshotsInARushAreDrawnOnce(t *testing.T) {
 	b := newBench(t, "well", "")
-	b.later, b.waiting = nil, false
+	b.later, b.due = nil, time.Time{}
 	for range 50 {
 		b.take(b.fake.snap)
 	}
 	if len(b.later) != 1 {
 		t.Errorf("%d redraws arranged, want 1", len(b.later))
+	}
+}
+
+func TestSteadyTrafficIsDrawnOnceASecondAndAnActionAtOnce(t *testing.T) {
+	b := newBench(t, "well", "")
+	waits := map[time.Duration]func(){}
+	b.due = time.Time{}
+	b.after = func(d time.Duration, f func()) { waits[d] = f }
+	paused := b.fake.snap
+	paused.Paused, paused.Health = true, control.HealthDown
+	b.clock = b.clock.Add(200 * time.Millisecond)
+	b.take(paused)
+	if waits[800*time.Millisecond] == nil {
+		t.Fatalf("arranged: %v; want a redraw a second after the last", waits)
+	}
+	b.wantHidden("New requests are refused")
+	b.act(func(context.Context) error { return nil }, nil)
+	b.wantShown("New requests are refused") // its event came before its answer
+	b.clock = b.clock.Add(50 * time.Millisecond)
+	b.take(b.fake.snap)
+	if waits[50*time.Millisecond] == nil {
+		t.Fatalf("arranged: %v; want one soon after the action", waits)
+	}
+	b.clock = b.clock.Add(50 * time.Millisecond)
+	waits[50*time.Millisecond]()
+	b.wantHidden("New requests are refused")
+	drawn := b.drawn
+	b.clock = b.clock.Add(700 * time.Millisecond)
+	waits[800*time.Millisecond]()
+	if b.drawn != drawn {
+		t.Error("a redraw that was overtaken is done again")
 	}
 }
 

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"slices"
 	"strconv"
 	"time"
 
@@ -79,9 +80,27 @@ func ResultBadge(a control.Activity) Badge {
 // Trouble reports whether the "trouble only" filter shows a request.
 func Trouble(a control.Activity) bool { return a.FailedOver || a.Result != "answered" }
 
-// Merge puts a finished request into a list that is newest first, without
+// Merge puts finished requests into a list that is newest first, without
 // doubles, and keeps at most limit of them.
-func Merge(list []control.Activity, a control.Activity, limit int) []control.Activity {
+func Merge(list []control.Activity, limit int, fresh ...control.Activity) []control.Activity {
+	var head []control.Activity // newer than the whole list, which then moves but once
+	for _, a := range fresh {
+		if len(list) == 0 || a.ID > list[0].ID {
+			head = place(head, a)
+		} else {
+			list = place(list, a)
+		}
+	}
+	list = slices.Insert(list, 0, head...)
+	if len(list) > limit {
+		clear(list[limit:])
+		list = list[:limit]
+	}
+	return list
+}
+
+// place gives a its place, or takes the place of the one with its number.
+func place(list []control.Activity, a control.Activity) []control.Activity {
 	at := 0
 	for at < len(list) && list[at].ID > a.ID {
 		at++
@@ -90,13 +109,7 @@ func Merge(list []control.Activity, a control.Activity, limit int) []control.Act
 		list[at] = a
 		return list
 	}
-	list = append(list, control.Activity{})
-	copy(list[at+1:], list[at:])
-	list[at] = a
-	if len(list) > limit {
-		list = list[:limit]
-	}
-	return list
+	return slices.Insert(list, at, a)
 }
 
 // ActivityLine is the header line of the activity page: how the requests in

@@ -37,17 +37,23 @@ func FirstSteps(s control.Snapshot, rows []control.Activity) [3]FirstStep {
 	if i := slices.IndexFunc(rows, func(a control.Activity) bool { return a.Client != "" && a.Client != "unknown" }); i >= 0 {
 		out[1].Done, out[1].Line = true, Tf("A request of %s came.", Client(rows[i].Client))
 	}
-	if i := slices.IndexFunc(rows, answered); i >= 0 {
+	if i := firstAnswered(rows); i >= 0 {
 		out[2].Done, out[2].Line = true, Tf("%s answered. Your requests go through Breakwater.", rows[i].ConnectionName)
 	}
 	return out
 }
 
 // Answered reports whether a request was ever answered.
-func Answered(rows []control.Activity) bool { return slices.ContainsFunc(rows, answered) }
+func Answered(rows []control.Activity) bool { return firstAnswered(rows) >= 0 }
 
-func answered(a control.Activity) bool {
-	return a.Result == "answered" && a.Status/100 == 2 && a.ConnectionID != "" && !strings.HasSuffix(a.Path, "/count_tokens")
+func firstAnswered(rows []control.Activity) int {
+	for i := range rows {
+		a := &rows[i]
+		if a.Result == "answered" && a.Status/100 == 2 && a.ConnectionID != "" && !strings.HasSuffix(a.Path, "/count_tokens") {
+			return i
+		}
+	}
+	return -1
 }
 
 // TestRequest returns dialect and model of a test request that the first

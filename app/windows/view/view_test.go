@@ -220,9 +220,13 @@ func TestMergeKeepsTheNewestFirstWithoutDoubles(t *testing.T) {
 		limit := rapid.IntRange(1, 12).Draw(t, "limit")
 		seen := map[int64]bool{}
 		var list []control.Activity
-		for _, id := range rapid.SliceOf(rapid.Int64Range(1, 30)).Draw(t, "ids") {
-			seen[id] = true
-			list = Merge(list, control.Activity{ID: id}, limit)
+		for _, ids := range rapid.SliceOf(rapid.SliceOfN(rapid.Int64Range(1, 30), 0, 5)).Draw(t, "ids") {
+			var fresh []control.Activity
+			for _, id := range ids {
+				seen[id] = true
+				fresh = append(fresh, control.Activity{ID: id})
+			}
+			list = Merge(list, limit, fresh...)
 			for i := 1; i < len(list); i++ {
 				if list[i-1].ID <= list[i].ID {
 					t.Fatalf("order broken: %v", list)
