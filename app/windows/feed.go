@@ -17,9 +17,9 @@ var retryPauses = []time.Duration{500 * time.Millisecond, time.Second, 2 * time.
 
 // The least time between two redraws that events ask for. A frame is painted
 // whole, and without a graphics card that costs much, so steady traffic gets one
-// a second; what a person has just done shows at once.
+// every two seconds; what a person has just done shows at once.
 const (
-	drawPause  = time.Second
+	drawPause  = 2 * time.Second
 	drawHurry  = 100 * time.Millisecond
 	hurryAfter = 2 * time.Second // an action
 )

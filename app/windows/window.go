@@ -373,6 +373,9 @@ func call[V any](u *ui, run func(context.Context) (V, error), then func(V), fail
 		defer stop()
 		v, err := run(ctx)
 		u.do(func() {
+			if u.acted = u.now(); u.stale {
+				u.soon() // the event about it was quicker than the answer
+			}
 			switch {
 			case u.ctx.Err() != nil:
 			case err == nil:
@@ -392,10 +395,6 @@ func call[V any](u *ui, run func(context.Context) (V, error), then func(V), fail
 func (u *ui) act(run func(context.Context) error, then func()) {
 	call(u, func(ctx context.Context) (struct{}, error) { return struct{}{}, run(ctx) },
 		func(struct{}) {
-			u.acted = u.now()
-			if u.stale {
-				u.soon() // the event about it was quicker than the answer
-			}
 			if then != nil {
 				then()
 			}

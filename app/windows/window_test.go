@@ -137,7 +137,7 @@ func TestSnapshotsInARushAreDrawnOnce(t *testing.T) {
 	}
 }
 
-func TestSteadyTrafficIsDrawnOnceASecondAndAnActionAtOnce(t *testing.T) {
+func TestSteadyTrafficIsDrawnNowAndThenAndAnActionAtOnce(t *testing.T) {
 	b := newBench(t, "well", "")
 	waits := map[time.Duration]func(){}
 	b.due = time.Time{}
@@ -146,8 +146,8 @@ func TestSteadyTrafficIsDrawnOnceASecondAndAnActionAtOnce(t *testing.T) {
 	paused.Paused, paused.Health = true, control.HealthDown
 	b.clock = b.clock.Add(200 * time.Millisecond)
 	b.take(paused)
-	if waits[800*time.Millisecond] == nil {
-		t.Fatalf("arranged: %v; want a redraw a second after the last", waits)
+	if waits[1800*time.Millisecond] == nil {
+		t.Fatalf("arranged: %v; want a redraw two seconds after the last", waits)
 	}
 	b.wantHidden("New requests are refused")
 	b.act(func(context.Context) error { return nil }, nil)
@@ -161,8 +161,8 @@ func TestSteadyTrafficIsDrawnOnceASecondAndAnActionAtOnce(t *testing.T) {
 	waits[50*time.Millisecond]()
 	b.wantHidden("New requests are refused")
 	drawn := b.drawn
-	b.clock = b.clock.Add(700 * time.Millisecond)
-	waits[800*time.Millisecond]()
+	b.clock = b.clock.Add(1700 * time.Millisecond)
+	waits[1800*time.Millisecond]()
 	if b.drawn != drawn {
 		t.Error("a redraw that was overtaken is done again")
 	}
