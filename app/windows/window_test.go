@@ -140,7 +140,7 @@ func TestSnapshotsInARushAreDrawnOnce(t *testing.T) {
 func TestSteadyTrafficIsDrawnNowAndThenAndAnActionAtOnce(t *testing.T) {
 	b := newBench(t, "well", "")
 	waits := map[time.Duration]func(){}
-	b.due = time.Time{}
+	b.due, b.acted = time.Time{}, time.Time{}
 	b.after = func(d time.Duration, f func()) { waits[d] = f }
 	paused := b.fake.snap
 	paused.Paused, paused.Health = true, control.HealthDown
