@@ -108,7 +108,7 @@ func checkOwner(g *gorm.DB, path string, known int) error {
 	case id != applicationID || version < 1:
 		return damage(path, "the file is not a database of Breakwater")
 	case version > known:
-		return fmt.Errorf("%w: %s has schema %d, this version knows %d; start the newer version again, or move the file away and put an older copy (*.bak) in its place", ErrNewer, path, version, known)
+		return &NewerError{Path: path, Schema: version, Known: known}
 	}
 	return nil
 }

@@ -72,17 +72,8 @@ func Restore(ctx context.Context, dir, from string) (kept string, err error) {
 	if err := copyFile(from, fresh); err != nil {
 		return "", fmt.Errorf("restore: %w", err)
 	}
-	if _, err := checkHeader(fresh); err != nil {
-		return "", err
-	}
-	err = withFile(ctx, fresh, func(g *gorm.DB) error {
-		if err := checkOwner(g, fresh, latest(migrations)); err != nil {
-			return err
-		}
-		return quickCheck(g, fresh, "")
-	})
-	if err != nil {
-		return "", fmt.Errorf("restore: %w", classify(fresh, err))
+	if err := checkCopy(ctx, fresh); err != nil {
+		return "", unfit(from, err)
 	}
 	if kept, err = setDatabaseAside(path, time.Now()); err != nil {
 		return "", fmt.Errorf("restore: %w", err)
@@ -91,6 +82,20 @@ func Restore(ctx context.Context, dir, from string) (kept string, err error) {
 		return kept, fmt.Errorf("restore: %w", err)
 	}
 	return kept, syncDir(dir)
+}
+
+// checkCopy looks through the whole copy that is to be restored.
+func checkCopy(ctx context.Context, path string) error {
+	if _, err := checkHeader(path); err != nil {
+		return err
+	}
+	err := withFile(ctx, path, func(g *gorm.DB) error {
+		if err := checkOwner(g, path, latest(migrations)); err != nil {
+			return err
+		}
+		return quickCheck(g, path, "")
+	})
+	return classify(path, err)
 }
 
 // setDatabaseAside renames a database with its log, so that they still belong

@@ -2,8 +2,10 @@ package db
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -63,8 +65,26 @@ func TestRestoreRefusesWhatIsNoGoodCopy(t *testing.T) {
 		if err := os.WriteFile(bad, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Restore(t.Context(), dir, bad); !errors.Is(err, ErrDamaged) {
+		_, err := Restore(t.Context(), dir, bad)
+		if !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), bad) || strings.Contains(err.Error(), restoredSuffix) {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+	future := t.TempDir()
+	newer, err := openWith(t.Context(), testOptions(future), append(slices.Clone(migrations), migration{name: "later", sql: []string{"CREATE TABLE later (a)"}}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := newer.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]error{
+		filepath.Join(future, FileName):     ErrNewer,
+		filepath.Join(future, "nothing.db"): fs.ErrNotExist,
+	} {
+		_, err := Restore(t.Context(), dir, path)
+		if !errors.Is(err, want) || !strings.Contains(err.Error(), path) || strings.Contains(err.Error(), restoredSuffix) {
+			t.Errorf("%s: %v", path, err)
 		}
 	}
 	if contentOf(t, filepath.Join(dir, FileName)) != whole {

@@ -8,6 +8,49 @@ import (
 // ErrNewer is returned by Open for a file that a newer version has made.
 var ErrNewer = errors.New("the database was made by a newer version of Breakwater")
 
+// NewerError tells which file a newer version has made.
+type NewerError struct {
+	Path          string
+	Schema, Known int // of the file; the newest that this version reads
+}
+
+// Error names the file and what the user can do.
+func (e *NewerError) Error() string {
+	return fmt.Sprintf("%v: %s has schema %d, this version knows %d; start the newer version again, or move the file away and put an older copy (*.bak) in its place", ErrNewer, e.Path, e.Schema, e.Known)
+}
+
+// Is reports whether target is ErrNewer.
+func (e *NewerError) Is(target error) bool { return target == ErrNewer }
+
+// UnfitError refuses to restore a copy; Path is the file that the user named,
+// and Err is ErrDamaged or ErrNewer where it is one of them.
+type UnfitError struct {
+	Path   string
+	Detail string
+	Err    error
+}
+
+// Error names the file and the reason.
+func (e *UnfitError) Error() string {
+	return fmt.Sprintf("%s cannot be restored: %s; nothing was changed", e.Path, e.Detail)
+}
+
+// Unwrap returns the cause.
+func (e *UnfitError) Unwrap() error { return e.Err }
+
+// unfit puts what was found in a copy into words about the file that the user
+// named, whose advice is not that of the database in use.
+func unfit(path string, err error) error {
+	out := &UnfitError{Path: path, Detail: err.Error(), Err: err}
+	if d, ok := errors.AsType[*DamagedError](err); ok {
+		out.Detail, out.Err = d.Detail, ErrDamaged
+	}
+	if n, ok := errors.AsType[*NewerError](err); ok {
+		out.Detail, out.Err = fmt.Sprintf("it was made by a newer version of Breakwater (schema %d, this version knows %d)", n.Schema, n.Known), ErrNewer
+	}
+	return out
+}
+
 // ErrDamaged is what every DamagedError is.
 var ErrDamaged = errors.New("the database is damaged")
 
