@@ -23,7 +23,7 @@ func command(ctx context.Context, args []string) int {
 		home = "" // the doctor then looks at the environment only
 	}
 	return cli.Run(ctx, cli.Env{
-		In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getenv: os.Getenv, Connect: connect, Backup: backup, Restore: restore, Ask: cli.AskHidden,
+		In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getenv: os.Getenv, Connect: connect, Backup: backup, Restore: restore, Ask: cli.AskHidden, Confirm: cli.Confirm,
 		Local: cli.LocalChecks{
 			Dir: folder, Database: db.Examine, Secrets: secretsOf, Address: proxy.Address,
 			Port: expectedPort(os.Getenv), Home: home, Now: time.Now,
@@ -93,7 +93,7 @@ func backup(ctx context.Context, w cli.Where, to string) error {
 }
 
 // restore holds the folder's lock meanwhile, so that no Breakwater starts.
-func restore(ctx context.Context, w cli.Where, from string) (kept string, err error) {
+func restore(ctx context.Context, w cli.Where, from string, agree func(control.RestorePlan) error) (kept string, err error) {
 	dir, err := folder(w)
 	if err != nil {
 		return "", err
@@ -106,5 +106,5 @@ func restore(ctx context.Context, w cli.Where, from string) (kept string, err er
 		return "", fmt.Errorf("%w; quit it first", err)
 	}
 	defer func() { _ = instance.Release() }() // the system frees the lock in any case
-	return db.Restore(ctx, dir, from)
+	return db.Restore(ctx, dir, from, agree)
 }

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"gorm.io/gorm"
+
+	"breakwater/proxy/control"
 )
 
 // copyPool reads a database for a copy of it, whoever else uses it.
@@ -28,7 +30,7 @@ func Backup(ctx context.Context, dir, to string) error {
 	if err := touchPrivate(to); err != nil {
 		return fmt.Errorf("backup: %w", err)
 	}
-	err := withFile(ctx, from, func(g *gorm.DB) error {
+	err := withFile(ctx, from, copyPool, func(g *gorm.DB) error {
 		if err := checkOwner(g, from, latest(migrations)); err != nil {
 			return err
 		}
@@ -47,8 +49,11 @@ func Backup(ctx context.Context, dir, to string) error {
 	return nil
 }
 
-func withFile(ctx context.Context, path string, do func(g *gorm.DB) error) error {
-	g, err := openPool(path, copyPool, slog.New(slog.DiscardHandler), time.Now)
+// foldPool opens a copy that is ours so that the file is all there is.
+var foldPool = pool{params: []string{"_pragma=busy_timeout(5000)", "_pragma=journal_mode(DELETE)", "_pragma=synchronous(FULL)", "_pragma=cache_size(-512)"}, maxOpen: 1, maxIdle: 1}
+
+func withFile(ctx context.Context, path string, p pool, do func(g *gorm.DB) error) error {
+	g, err := openPool(path, p, slog.New(slog.DiscardHandler), time.Now)
 	if err != nil {
 		return err
 	}
@@ -60,20 +65,40 @@ func withFile(ctx context.Context, path string, do func(g *gorm.DB) error) error
 const restoredSuffix = ".restored"
 
 // Restore puts a copy in the place of a folder's database, which must not be
-// in use. The copy is checked first; what was there is kept beside it under
-// the name that is returned, empty when there was nothing.
-func Restore(ctx context.Context, dir, from string) (kept string, err error) {
+// in use. The copy is checked first; then agree is told what changes and may
+// stop it with an error. API keys that were revoked since the copy was made come
+// back switched off. What was there is kept beside it under the name that is
+// returned, empty when there was nothing. It returns an UnfitError for a copy
+// that cannot be used.
+func Restore(ctx context.Context, dir, from string, agree func(control.RestorePlan) error) (kept string, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", fmt.Errorf("restore: %w", err)
 	}
 	path := filepath.Join(dir, FileName)
 	fresh := path + restoredSuffix
-	defer os.Remove(fresh)
-	if err := copyFile(from, fresh); err != nil {
+	defer func() { _ = removeDatabase(fresh) }() // where it went on, nothing is left of it
+	if info, err := os.Stat(from); err == nil && info.IsDir() {
+		return "", fmt.Errorf("restore: %s is a folder, not a copy of the database", from)
+	}
+	if err := copyDatabase(from, fresh); err != nil {
 		return "", fmt.Errorf("restore: %w", err)
 	}
 	if err := checkCopy(ctx, fresh); err != nil {
 		return "", unfit(from, err)
+	}
+	plan, off, err := planRestore(ctx, path, fresh, time.Now())
+	if err != nil {
+		return "", unfit(from, err)
+	}
+	if err := agree(plan); err != nil {
+		return "", err
+	}
+	err = withFile(ctx, fresh, foldPool, func(g *gorm.DB) error { return switchKeysOff(g, off) })
+	if err == nil {
+		err = syncFile(fresh)
+	}
+	if err != nil {
+		return "", fmt.Errorf("restore: %w", err)
 	}
 	if kept, err = setDatabaseAside(path, time.Now()); err != nil {
 		return "", fmt.Errorf("restore: %w", err)
@@ -84,12 +109,41 @@ func Restore(ctx context.Context, dir, from string) (kept string, err error) {
 	return kept, syncDir(dir)
 }
 
+// parts are the endings of the files that SQLite keeps beside a database.
+var parts = []string{"-wal", "-shm", "-journal"}
+
+func removeDatabase(path string) (failed error) {
+	for _, part := range append([]string{""}, parts...) {
+		if err := os.Remove(path + part); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			failed = errors.Join(failed, err)
+		}
+	}
+	return failed
+}
+
+// copyDatabase copies a database with what it has not yet taken in from its
+// logs: what an earlier restore kept may have them.
+func copyDatabase(from, to string) error {
+	if err := removeDatabase(to); err != nil {
+		return err
+	}
+	if err := copyFile(from, to); err != nil {
+		return err
+	}
+	for _, part := range []string{"-wal", "-journal"} {
+		if err := copyFile(from+part, to+part); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
 // checkCopy looks through the whole copy that is to be restored.
 func checkCopy(ctx context.Context, path string) error {
 	if _, err := checkHeader(path); err != nil {
 		return err
 	}
-	err := withFile(ctx, path, func(g *gorm.DB) error {
+	err := withFile(ctx, path, foldPool, func(g *gorm.DB) error {
 		if err := checkOwner(g, path, latest(migrations)); err != nil {
 			return err
 		}
@@ -127,9 +181,6 @@ func copyFile(from, to string) (err error) {
 		return err
 	}
 	defer in.Close()
-	if err := os.Remove(to); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
 	out, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err

@@ -8,7 +8,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"breakwater/proxy/control"
 )
+
+func agreed(control.RestorePlan) error { return nil }
 
 func TestBackupWhileItIsUsedAndRestore(t *testing.T) {
 	dir, other := t.TempDir(), t.TempDir()
@@ -31,7 +35,7 @@ func TestBackupWhileItIsUsedAndRestore(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	kept, err := Restore(t.Context(), dir, copied)
+	kept, err := Restore(t.Context(), dir, copied, agreed)
 	if err != nil || kept == "" {
 		t.Fatalf("%q %v", kept, err)
 	}
@@ -45,7 +49,7 @@ func TestBackupWhileItIsUsedAndRestore(t *testing.T) {
 	if list := connections(t, open(t, elsewhere)); len(list) != 3 {
 		t.Errorf("%d connections are in what was kept", len(list))
 	}
-	if kept, err := Restore(t.Context(), t.TempDir(), copied); err != nil || kept != "" {
+	if kept, err := Restore(t.Context(), t.TempDir(), copied, agreed); err != nil || kept != "" {
 		t.Errorf("into an empty folder: %q %v", kept, err)
 	}
 }
@@ -65,7 +69,7 @@ func TestRestoreRefusesWhatIsNoGoodCopy(t *testing.T) {
 		if err := os.WriteFile(bad, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		_, err := Restore(t.Context(), dir, bad)
+		_, err := Restore(t.Context(), dir, bad, agreed)
 		if !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), bad) || strings.Contains(err.Error(), restoredSuffix) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -82,10 +86,13 @@ func TestRestoreRefusesWhatIsNoGoodCopy(t *testing.T) {
 		filepath.Join(future, FileName):     ErrNewer,
 		filepath.Join(future, "nothing.db"): fs.ErrNotExist,
 	} {
-		_, err := Restore(t.Context(), dir, path)
+		_, err := Restore(t.Context(), dir, path, agreed)
 		if !errors.Is(err, want) || !strings.Contains(err.Error(), path) || strings.Contains(err.Error(), restoredSuffix) {
 			t.Errorf("%s: %v", path, err)
 		}
+	}
+	if _, err := Restore(t.Context(), dir, future, agreed); err == nil || !strings.Contains(err.Error(), future+" is a folder") {
+		t.Errorf("a folder: %v", err)
 	}
 	if contentOf(t, filepath.Join(dir, FileName)) != whole {
 		t.Error("the database was touched")

@@ -7,10 +7,12 @@ import (
 	"regexp"
 )
 
-// halfWritten are the files that writePrivate had not yet renamed when the
-// program was killed. They may hold secrets, encrypted or the key to them.
+// halfWritten are the files that had not yet been renamed when the program was
+// killed: those of writePrivate, which may hold secrets, encrypted or the key to
+// them, and copies of the database.
 var halfWritten = regexp.MustCompile(`^(` + regexp.QuoteMeta(secretsFile) + `|` + regexp.QuoteMeta(keyFile) + `|` +
-	regexp.QuoteMeta(choiceFile) + `|` + regexp.QuoteMeta(FileName) + `\.seal)\.[0-9]+\.tmp$`)
+	regexp.QuoteMeta(choiceFile) + `|` + regexp.QuoteMeta(FileName) + `\.seal)\.[0-9]+\.tmp$|^` +
+	regexp.QuoteMeta(FileName) + `(` + regexp.QuoteMeta(halfSuffix) + `|` + regexp.QuoteMeta(restoredSuffix) + `(-wal|-shm|-journal)?)$`)
 
 // removeLeftovers deletes what a killed program left half written in its data
 // directory. Only the program that has claimed the directory may do so. A file
@@ -22,7 +24,7 @@ func removeLeftovers(dir string, log *slog.Logger) {
 	}
 	for _, e := range entries {
 		name := e.Name()
-		if !e.Type().IsRegular() || !halfWritten.MatchString(name) && name != FileName+restoredSuffix && name != FileName+halfSuffix {
+		if !e.Type().IsRegular() || !halfWritten.MatchString(name) {
 			continue
 		}
 		if err := os.Remove(filepath.Join(dir, name)); err != nil {

@@ -38,12 +38,16 @@ type Env struct {
 	// use of it.
 	Connect func(ctx context.Context, w Where) (f control.Facade, end func(), err error)
 	// Backup writes a copy of a folder's database to a new file; Restore puts
-	// one in its place and tells where what was there is kept.
+	// one in its place, once agree has seen what that changes and returned no
+	// error, and tells where what was there is kept.
 	Backup  func(ctx context.Context, w Where, to string) error
-	Restore func(ctx context.Context, w Where, from string) (kept string, err error)
+	Restore func(ctx context.Context, w Where, from string, agree func(control.RestorePlan) error) (kept string, err error)
 	// Ask asks at the terminal for a text that it does not show; ok is false
 	// where there is no terminal. Nil knows none.
 	Ask func(ctx context.Context, prompt string) (text string, ok bool, err error)
+	// Confirm asks at the terminal for a yes; asked is false where there is no
+	// terminal. Nil knows none.
+	Confirm func(ctx context.Context, question string) (yes, asked bool, err error)
 	// Local are the checks that need no running Breakwater.
 	Local LocalChecks
 }

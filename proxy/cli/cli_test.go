@@ -27,6 +27,10 @@ type bench struct {
 	// typed is what a person types at the terminal; nil is no terminal.
 	typed  []string
 	prompt string
+	// answer is what a person says to a question; empty is no terminal.
+	answer   string
+	plan     control.RestorePlan // of a restore
+	restored int
 }
 
 func newBench(t *testing.T) *bench {
@@ -58,11 +62,19 @@ func (b *bench) run(args ...string) (code int, out, errs string) {
 			return text, true, nil
 		},
 		Backup: func(context.Context, Where, string) error { return nil },
-		Restore: func(_ context.Context, _ Where, from string) (string, error) {
+		Restore: func(_ context.Context, _ Where, from string, agree func(control.RestorePlan) error) (string, error) {
 			if from == "nothing" {
 				return "", errors.New("there is no nothing")
 			}
+			if err := agree(b.plan); err != nil {
+				return "", err
+			}
+			b.restored++
 			return "old", nil
+		},
+		Confirm: func(_ context.Context, question string) (yes, asked bool, err error) {
+			b.prompt = question
+			return b.answer == "y", b.answer != "", nil
 		},
 		Connect: func(context.Context, Where) (control.Facade, func(), error) {
 			return b.fake, func() { b.ends++ }, b.fail
@@ -225,6 +237,25 @@ func TestBackupAndRestore(t *testing.T) {
 	b.want(0, line("restore x.db"), "Restored from x.db", "kept as old")
 	b.want(1, line("restore nothing"), "there is no nothing")
 	b.want(2, line("backup"), "the file is missing")
+	b.plan = control.RestorePlan{
+		Replaces: true, Compared: true, KeysSwitchedOff: []string{"laptop", "ci"}, KeysLost: []string{"newer"},
+		ConnectionsBack: []string{"Old"}, ConnectionsLost: []string{"New"}, ConnectionsChanged: []string{"Both"},
+	}
+	told := []string{"come back switched off (breakwater keys on NAME): laptop, ci", "lost: newer", "need their keys again: Old", "lost: New", "what they were: Both"}
+	before := b.restored
+	b.want(1, line("restore x.db"), append(told, "--yes", "nothing was changed")...)
+	b.answer = "n"
+	b.want(1, line("restore x.db"), append(told, "nothing was changed")...)
+	if b.restored != before || !strings.Contains(b.prompt, "Replace") {
+		t.Errorf("restored %d times without a yes, asked %q", b.restored-before, b.prompt)
+	}
+	b.answer = "y"
+	b.want(0, line("restore x.db"), told...)
+	b.answer = ""
+	b.want(0, line("restore --yes x.db"), told...)
+	b.want(0, line("restore x.db --yes --json"), `"restored": "x.db"`, `"keysSwitchedOff": [`, `"laptop"`, `"kept": "old"`)
+	b.plan = control.RestorePlan{KeysActive: []string{"one"}}
+	b.want(0, line("restore x.db"), "in force again", ": one")
 }
 
 func TestMistakes(t *testing.T) {

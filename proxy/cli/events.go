@@ -18,7 +18,7 @@ func otherCommands() []command {
 		{"events", "", "", "print what happens as it happens, until interrupted", printEvents},
 		{"doctor", "", "", "check the installation and say what to do", doctor},
 		{"backup", "", "FILE", "copy the database to a new file, also while Breakwater runs; keys are not in it", plain(backup)},
-		{"restore", "", "FILE", "put a copy in the place of the database; Breakwater must not run", plain(restore)},
+		{"restore", "", "FILE", "put a copy in the place of the database; Breakwater must not run", restore},
 		{"completion", "", "SHELL", "print the completion for bash, zsh or fish", plain(completion)},
 	}
 }

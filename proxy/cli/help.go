@@ -74,6 +74,7 @@ var examples = map[string][]string{
 		`breakwater settings set theme=dark`,
 		`breakwater settings set requestQueue.maxWaitMs=60000 modelLockout.enabled=true`,
 	},
+	"restore":          {`breakwater restore breakwater-monday.db`},
 	"leases end":       {`breakwater leases end Work`},
 	"cooldowns clear":  {`breakwater cooldowns clear --all`},
 	"cooldowns unlock": {`breakwater cooldowns unlock claude-opus-5-5 --connection Work`},

@@ -49,6 +49,32 @@ func TestSecretsAreAskedForWithoutShowingThem(t *testing.T) {
 	}
 }
 
+// A question takes yes for yes and everything else for no, and knows where
+// there is nobody to answer.
+func TestConfirm(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = r.Close(); _ = w.Close() })
+	if _, asked, err := confirm(t.Context(), r, io.Discard, "?"); asked || err != nil {
+		t.Errorf("a pipe was asked: %v", err)
+	}
+	keyboard, tty := terminal(t)
+	if _, err := keyboard.WriteString("y\n"); err != nil {
+		t.Fatal(err)
+	}
+	if yes, asked, err := confirm(t.Context(), tty, io.Discard, "?"); !yes || !asked || err != nil {
+		t.Errorf("a terminal: %v %v %v", yes, asked, err)
+	}
+	for text, want := range map[string]bool{"y\n": true, "Yes\n": true, "\n": false, "n\n": false, "yess\n": false, "": false, "y": false} {
+		var out strings.Builder
+		if yes, err := saysYes(t.Context(), strings.NewReader(text), &out, "Go on?"); yes != want || err != nil || !strings.HasPrefix(out.String(), "Go on?") {
+			t.Errorf("%q: %v %v after %q", text, yes, err, out.String())
+		}
+	}
+}
+
 func echoes(t *testing.T, tty *os.File) bool {
 	t.Helper()
 	state, err := unix.IoctlGetTermios(int(tty.Fd()), unix.TCGETS)
