@@ -14,6 +14,9 @@ import (
 // EnvDataDir names the data folder to every process of the program.
 const EnvDataDir = "BREAKWATER_DATA_DIR"
 
+// demoFolder is the demo's data folder, in that of the installation.
+const demoFolder = "demo"
+
 // demoGrace is how long a demo that cannot start takes to say so.
 const demoGrace = 2 * time.Second
 
@@ -30,7 +33,7 @@ func StartDemo(ctx context.Context, dataDir string) error {
 }
 
 func startDemo(ctx context.Context, cmd *exec.Cmd, dataDir string) error {
-	dir := filepath.Join(dataDir, "demo")
+	dir := filepath.Join(dataDir, demoFolder)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("make the demo's data folder: %w", err)
 	}

@@ -63,7 +63,8 @@ func (w *window) open(page string) bool {
 	if w.dataDir != "" {
 		cmd.Env = append(cmd.Env, EnvDataDir+"="+w.dataDir)
 	}
-	if w.trayless() {
+	hint := w.trayless() && !w.hinted()
+	if hint {
 		cmd.Env = append(cmd.Env, EnvNoTray+"=1")
 	}
 	last := &tail{log: w.log}
@@ -80,7 +81,7 @@ func (w *window) open(page string) bool {
 		return true
 	}
 	w.running, w.ended = cmd, make(chan struct{})
-	go w.wait(cmd, w.ended, last)
+	go w.wait(cmd, w.ended, last, hint)
 	return true
 }
 
@@ -88,8 +89,11 @@ func (w *window) open(page string) bool {
 func (w *window) ensure(page string) { w.open(page) }
 
 // wait notices the end of the window process and says why when it failed.
-func (w *window) wait(cmd *exec.Cmd, ended chan<- struct{}, last *tail) {
+func (w *window) wait(cmd *exec.Cmd, ended chan<- struct{}, last *tail, hint bool) {
 	err := cmd.Wait()
+	if hint && err == nil {
+		w.keepHint() // the user had it before the eyes
+	}
 	w.mu.Lock()
 	w.running = nil
 	closing := w.closing

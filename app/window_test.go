@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -25,6 +26,11 @@ func TestMain(m *testing.M) {
 		os.Exit(0)
 	case "no display":
 		os.Exit(NoDisplayCode)
+	case "hint":
+		if os.Getenv(EnvNoTray) == "" {
+			os.Exit(9)
+		}
+		os.Exit(0)
 	case "crash":
 		_, _ = io.WriteString(os.Stderr, strings.Repeat("x", 5000)+" the last words")
 		os.Exit(7)
@@ -173,6 +179,32 @@ func TestAnyServing(t *testing.T) {
 	} {
 		if got := anyServing(c.s); got != c.want {
 			t.Errorf("%+v: %t", c.s, got)
+		}
+	}
+}
+
+func TestMissingTrayIsToldOnce(t *testing.T) {
+	dir := t.TempDir()
+	told := func(play, dataDir string) bool {
+		w, _, _ := fixture(t, play)
+		w.trayless, w.dataDir = func() bool { return true }, dataDir
+		make, ran := w.command, (*exec.Cmd)(nil)
+		w.command = func(page string) *exec.Cmd { ran = make(page); return ran }
+		w.open("")
+		<-w.ended
+		return ran.ProcessState.ExitCode() == 0
+	}
+	told("no display", dir)
+	if _, err := os.Stat(filepath.Join(dir, hintFile)); err == nil {
+		t.Error("a window that did not open told it")
+	}
+	demo := filepath.Join(dir, demoFolder)
+	for i, c := range []struct {
+		dir  string
+		want bool
+	}{{"", true}, {demo, true}, {demo, false}, {dir, false}, {t.TempDir(), true}} {
+		if got := told("hint", c.dir); got != c.want {
+			t.Errorf("start %d: told %v", i, got)
 		}
 	}
 }

@@ -49,14 +49,19 @@ type firstSteps struct {
 	send  *button
 	done  *button
 	wait  bool // for an answer to a test request
-	gone  bool
-	seen  bool // it was shown before the first answer
+}
+
+// stepsSeen is what the card keeps while the window stands, also when the pages
+// are made anew in another language.
+type stepsSeen struct {
+	shown bool // before the first answer
+	gone  bool // dismissed
 }
 
 func newFirstSteps(u *ui) *firstSteps {
 	f := &firstSteps{u: u, lines: newStepLines()}
 	f.send = newButton(view.T("Send a test request"), f.ask)
-	f.done = newButton(view.T("Done"), func() { f.gone = true; u.redraw() })
+	f.done = newButton(view.T("Done"), func() { u.steps.gone = true; u.redraw() })
 	f.box = card(view.T("First steps"), container.New(line{gap: gap}, f.send, f.done), f.lines.box)
 	f.box.Hide()
 	return f
@@ -64,9 +69,10 @@ func newFirstSteps(u *ui) *firstSteps {
 
 func (f *firstSteps) apply() {
 	answered := view.Answered(f.u.activity)
-	f.seen = f.seen || f.u.past && !answered
-	show(f.box, f.seen && !f.gone)
-	if !f.seen || f.gone {
+	seen := &f.u.steps
+	seen.shown = seen.shown || f.u.past && !answered
+	show(f.box, seen.shown && !seen.gone)
+	if !seen.shown || seen.gone {
 		return
 	}
 	f.lines.apply(view.FirstSteps(f.u.snap, f.u.activity))

@@ -22,6 +22,11 @@ func TestFirstStepsEndWithACheckWhenARequestWentThrough(t *testing.T) {
 	b.fake.snap.Connections[0].Dialects = []string{"chat"}
 	b.sync()
 	b.wantShown("First steps", "Get a first answer")
+	spanish, english := b.settings, b.settings
+	spanish.Language = "es"
+	b.useSettings(spanish)
+	b.wantShown("Primeros pasos")
+	b.useSettings(english)
 	b.wantHidden("Done")
 	b.push("Send a test request")
 	if asked != "chat the-model" {
@@ -31,7 +36,9 @@ func TestFirstStepsEndWithACheckWhenARequestWentThrough(t *testing.T) {
 	b.wantHidden("Your requests go through Breakwater")
 	b.activity = []control.Activity{{At: noon, Client: "unknown", Path: "/v1/messages", Result: "answered", Status: 200, ConnectionID: "a", ConnectionName: "work"}}
 	b.sync()
-	b.wantShown("work answered. Your requests go through Breakwater.")
+	b.useSettings(spanish)
+	b.useSettings(english) // the card stays after the first answer, too
+	b.wantShown("work answered. Your requests go through Breakwater.", "A request of a client came.")
 	b.push("Done")
 	b.wantHidden("First steps")
 }

@@ -143,6 +143,7 @@ type ui struct {
 	past      bool               // the activity from before is loaded
 	hour      view.Hour
 	history   view.History // of the breakers
+	steps     stepsSeen
 
 	frame   *frame
 	pages   []page

@@ -16,6 +16,8 @@ const (
 	VendorSDK    Client = "sdk"
 	Aider        Client = "aider"
 	UnknownAgent Client = "unknown"
+	// OwnTest is this program's own test request, which is no agent's.
+	OwnTest Client = "breakwater"
 )
 
 // Profile is what a client honours: it decides how a refusal and a broken
@@ -52,6 +54,7 @@ var profiles = map[Client]Profile{
 	OpenCode:     {OpenCode, 59 * time.Second, false, false, 240 * time.Second, comment},
 	VendorSDK:    {VendorSDK, 59 * time.Second, false, false, 240 * time.Second, comment},
 	Aider:        {Aider, 59 * time.Second, false, false, 240 * time.Second, comment},
+	OwnTest:      {OwnTest, 0, false, false, 15 * time.Second, comment},
 	UnknownAgent: {UnknownAgent, 0, false, false, 15 * time.Second, comment},
 }
 
@@ -79,6 +82,8 @@ func detect(get func(string) string) Client {
 		return Aider
 	case get("X-Stainless-Lang") != "":
 		return VendorSDK
+	case agent == string(OwnTest):
+		return OwnTest
 	}
 	return UnknownAgent
 }

@@ -130,6 +130,8 @@ func Client(id string) string {
 		return "OpenAI SDK"
 	case "sdk":
 		return "SDK"
+	case testClient:
+		return T("test request")
 	case "", "unknown":
 		return T("a client")
 	}

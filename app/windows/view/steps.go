@@ -22,9 +22,9 @@ func (s FirstStep) Mark() (Shape, Role) {
 }
 
 // FirstSteps returns the three steps of the first run as they stand. The second
-// is done when an agent that is known by its headers asked something, so that a
-// test request does not do it; the last only when a request was answered
-// through the proxy.
+// is done when any client asked something, whoever it is, but not by the test
+// request of this window; the last only when a request was answered through the
+// proxy.
 func FirstSteps(s control.Snapshot, rows []control.Activity) [3]FirstStep {
 	out := [3]FirstStep{
 		{Title: T("Add a connection"), Line: T("A key, a subscription, a server of your own, or the demo.")},
@@ -34,7 +34,7 @@ func FirstSteps(s control.Snapshot, rows []control.Activity) [3]FirstStep {
 	if n := len(s.Connections); n > 0 {
 		out[0].Done, out[0].Line = true, N(n, "%d connection", "%d connections", n)
 	}
-	if i := slices.IndexFunc(rows, func(a control.Activity) bool { return a.Client != "" && a.Client != "unknown" }); i >= 0 {
+	if i := slices.IndexFunc(rows, func(a control.Activity) bool { return a.Client != testClient }); i >= 0 {
 		out[1].Done, out[1].Line = true, Tf("A request of %s came.", Client(rows[i].Client))
 	}
 	if i := firstAnswered(rows); i >= 0 {
@@ -42,6 +42,9 @@ func FirstSteps(s control.Snapshot, rows []control.Activity) [3]FirstStep {
 	}
 	return out
 }
+
+// testClient is who asks in a test request of this program.
+const testClient = "breakwater"
 
 // Answered reports whether a request was ever answered.
 func Answered(rows []control.Activity) bool { return firstAnswered(rows) >= 0 }

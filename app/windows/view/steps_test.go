@@ -8,7 +8,7 @@ import (
 
 func TestFirstStepsAreDoneByWhatHappenedOnly(t *testing.T) {
 	var s control.Snapshot
-	row := control.Activity{Client: "unknown", Path: "/v1/messages", Result: "answered", Status: 200, ConnectionID: "a", ConnectionName: "work"}
+	row := control.Activity{Client: "breakwater", Path: "/v1/messages", Result: "answered", Status: 200, ConnectionID: "a", ConnectionName: "work"}
 	with := func(change func(*control.Activity)) control.Activity { r := row; change(&r); return r }
 	one := control.Snapshot{Connections: []control.Connection{{ID: "a", Active: true}}}
 	for _, c := range []struct {
@@ -21,8 +21,10 @@ func TestFirstStepsAreDoneByWhatHappenedOnly(t *testing.T) {
 		{"a connection", one, nil, [3]bool{true}},
 		{"an agent that was refused", one, []control.Activity{with(func(a *control.Activity) { a.Client, a.Result, a.Status = "codex", "refused", 503 })}, [3]bool{true, true}},
 		{"a test request", one, []control.Activity{row}, [3]bool{true, false, true}},
+		{"an answer for a client that nobody knows", one, []control.Activity{with(func(a *control.Activity) { a.Client = "unknown" })}, [3]bool{true, true, true}},
+		{"a client that was refused", s, []control.Activity{with(func(a *control.Activity) { a.Client, a.Result, a.Status = "", "refused", 400 })}, [3]bool{false, true}},
 		{"an agent's answer", one, []control.Activity{with(func(a *control.Activity) { a.Client = "claude-code" })}, [3]bool{true, true, true}},
-		{"tokens counted only", one, []control.Activity{with(func(a *control.Activity) { a.Path = "/v1/messages/count_tokens" })}, [3]bool{true}},
+		{"tokens counted only", one, []control.Activity{with(func(a *control.Activity) { a.Client, a.Path = "codex", "/v1/messages/count_tokens" })}, [3]bool{true, true}},
 		{"an answer of the program itself", one, []control.Activity{with(func(a *control.Activity) { a.ConnectionID = "" })}, [3]bool{true}},
 	} {
 		steps := FirstSteps(c.snap, c.rows)
