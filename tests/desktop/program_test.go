@@ -72,9 +72,14 @@ func needBinary(t *testing.T) string {
 // startProgram starts the demo and waits until it serves.
 func startProgram(t *testing.T, d *Desktop) *program {
 	t.Helper()
+	return startProgramIn(t, d, "data")
+}
+
+func startProgramIn(t *testing.T, d *Desktop, folder string, flags ...string) *program {
+	t.Helper()
 	bin := needBinary(t)
-	p := &program{d: d, data: filepath.Join(d.Home, "data")}
-	p.Program = d.Start(Command{Path: bin, Args: []string{"--demo", "--port", "0", "--data-dir", p.data}})
+	p := &program{d: d, data: filepath.Join(d.Home, folder)}
+	p.Program = d.Start(Command{Path: bin, Args: append([]string{"--demo", "--port", "0", "--data-dir", p.data}, flags...)})
 	d.Eventually("the proxy to serve", func() bool {
 		if m := servesAt.FindStringSubmatch(p.Output()); m != nil {
 			p.url = m[1]
