@@ -306,13 +306,17 @@ func (t *attempt) gone() verdict {
 	t.x.s.meter.Attempt(t.route.Provider.ID, outcome.Neutral)
 	t.x.step(control.Step{Kind: control.StepLeft, Model: t.model, DurationMs: time.Since(t.began).Milliseconds()}, t.route)
 	t.credit()
-	t.x.finish(statusClientLeft, "client_left")
+	t.x.finish(statusClientLeft, resultLeft)
 	return ended
 }
 
-// statusClientLeft is the status under which a request is recorded whose
-// client went away.
-const statusClientLeft = 499
+// How a request is recorded whose client went away. One that has closed its own
+// side only looks the same: to net/http, and to us, as nothing tells the two
+// apart before a write.
+const (
+	statusClientLeft = 499
+	resultLeft       = "client_left"
+)
 
 // answered ends an exchange that got a whole answer.
 func (t *attempt) answered(status int) verdict {

@@ -354,7 +354,7 @@ func (w *comboWalk) served(t *attempt) {
 // left ends the exchange of a client that went away during a pause.
 func (w *comboWalk) left() verdict {
 	w.x.step(control.Step{Kind: control.StepLeft}, nil)
-	w.x.finish(statusClientLeft, "client_left")
+	w.x.finish(statusClientLeft, resultLeft)
 	return ended
 }
 

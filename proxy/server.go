@@ -206,6 +206,9 @@ func (s *Server) inference(rt route) http.Handler {
 			x.out.hold(s.limits.held(x.client), s.limits.Heartbeat, x.client.SignOfLife)
 		}
 		x.run() //nolint:contextcheck // the exchange holds the request and its context
+		if x.act.Result == resultLeft || !x.out.begun() {
+			x.out.cut() // net/http would end it as a whole answer, empty or torn
+		}
 	})
 }
 

@@ -88,7 +88,7 @@ func (x *exchange) call(l *leg) admission.Call {
 func (x *exchange) heldBack(l *leg, err error) verdict {
 	if x.r.Context().Err() != nil {
 		x.step(control.Step{Kind: control.StepLeft, Model: l.model}, l.route)
-		x.finish(statusClientLeft, "client_left")
+		x.finish(statusClientLeft, resultLeft)
 		return ended
 	}
 	reason, wait := combo.CodeTargetTimeout, time.Duration(0)

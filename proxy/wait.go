@@ -90,7 +90,7 @@ func (x *exchange) pause(d admission.Decision) bool {
 		return true
 	}
 	x.step(control.Step{Kind: control.StepLeft}, nil)
-	x.finish(statusClientLeft, "client_left")
+	x.finish(statusClientLeft, resultLeft)
 	return false
 }
 

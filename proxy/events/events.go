@@ -133,7 +133,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func (h *Handler) refuse(w http.ResponseWriter, err error) {
 	if errors.Is(err, context.Canceled) {
-		return // the client has left
+		panic(http.ErrAbortHandler) // the client has left; an empty 200 would be a lie
 	}
 	h.log.Warn("event stream refused", "error", err)
 	w.Header().Set("Retry-After", "1")

@@ -68,7 +68,7 @@ func (c conflictBody) etag() string { return revisionTag(c.CurrentRevision) }
 // stays in the log; the answer carries only the id of the log line.
 func (a *api) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if r.Context().Err() != nil {
-		return // nobody is left to read it
+		panic(http.ErrAbortHandler) // nobody is left, and no empty 200 is to be read by one who half is
 	}
 	if inv, ok := errors.AsType[*control.InvalidError](err); ok {
 		a.write(w, r, http.StatusBadRequest, map[string]errorBody{
