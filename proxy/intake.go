@@ -28,6 +28,10 @@ type route struct {
 // intake reads a request whole: an answer that begins before the body has
 // been taken would be lost, and a second target needs the body again.
 func (s *Server) intake(w http.ResponseWriter, r *http.Request, ctl *http.ResponseController) (dialect.Body, *dialect.Refusal) {
+	if r.ContentLength > s.maxBody && r.Header.Get("Expect") != "" {
+		// Nothing was read, so the client is not told to go on, and sends nothing.
+		return dialect.Body{}, s.bodyRefusal(upstream.ErrTooLarge)
+	}
 	p := newPace(ctl, r.Body, s.limits.Upload)
 	raw, err := readAll(http.MaxBytesReader(w, p, s.maxBody), r.ContentLength, s.maxBody)
 	p.stop(err == nil)

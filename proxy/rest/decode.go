@@ -39,6 +39,9 @@ func checkContentType(r *http.Request) error {
 
 // readBody returns the whole body, at most MaxBody bytes.
 func readBody(r *http.Request) ([]byte, error) {
+	if r.ContentLength > MaxBody && r.Header.Get("Expect") != "" {
+		return nil, errTooLarge // before anything is read: the client is not told to go on
+	}
 	data, err := io.ReadAll(io.LimitReader(r.Body, MaxBody+1))
 	if err != nil {
 		return nil, control.Invalid("body", "The request body could not be read")

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"compress/gzip"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/klauspost/compress/zstd"
 
@@ -130,6 +132,21 @@ func TestSizes(t *testing.T) {
 		a := k.Post("/v1/messages", big(65))
 		if a.Status != 413 || !strings.Contains(a.Body, `"request_too_large"`) || !strings.Contains(a.Body, "64 MiB") {
 			t.Errorf("got %d, %v, %.300s", a.Status, a.Err, a.Body)
+		}
+	})
+	t.Run("case P38 announced over the cap", func(t *testing.T) {
+		for path, kind := range map[string]string{"/v1/messages": `"request_too_large"`, "/v1/chat/completions": `"code":"body_too_large"`, "/v1/responses": `"code":"body_too_large"`} {
+			c := k.Dial()
+			if _, err := fmt.Fprintf(c, "POST %s HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Length: 104857600\r\n\r\n", path); err != nil {
+				t.Fatal(err)
+			}
+			if err := c.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
+				t.Fatal(err)
+			}
+			got, err := io.ReadAll(c)
+			if err != nil || !strings.HasPrefix(string(got), "HTTP/1.1 413 ") || !strings.Contains(string(got), kind) {
+				t.Errorf("%s: got %v, %.300s", path, err, got)
+			}
 		}
 	})
 	t.Run("case P39 long headers pass, the cookie stays here", func(t *testing.T) {
