@@ -193,7 +193,12 @@ func (w *comboWalk) target(t *combo.Target) verdict {
 		w.exclude(t, combo.Exhausted, time.Time{})
 		return tryNext
 	}
-	legs := w.legs(t)
+	legs, passed := w.ways(t)
+	for _, p := range passed {
+		if p.Reason == control.SkipKeyMissing { // the user can mend it
+			x.step(control.Step{Kind: control.StepSkipped, Reason: p.Reason, Model: t.Model}, p.Route)
+		}
+	}
 	if len(legs) == 0 || w.config.TooSlow(*t.Usage()) {
 		w.exclude(t, combo.Unavailable, time.Time{})
 		return tryNext

@@ -95,7 +95,13 @@ func (x *exchange) amend(e dialect.Edit) bool {
 // are tried: as the user ordered them, but with the account first that p2c
 // prefers, or for OAuth the one on which the fewest sessions sit (ruling 53).
 func (w *comboWalk) legs(t *combo.Target) []*leg {
-	choices, _ := w.x.s.svc.ComboChoices(t, w.x.ask(""))
+	legs, _ := w.ways(t)
+	return legs
+}
+
+// ways are the legs of a target, and the connections that were passed over.
+func (w *comboWalk) ways(t *combo.Target) ([]*leg, []control.Passed) {
+	choices, passed := w.x.s.svc.ComboChoices(t, w.x.ask(""))
 	if len(choices) > 1 {
 		w.arrange(choices)
 	}
@@ -104,7 +110,7 @@ func (w *comboWalk) legs(t *combo.Target) []*leg {
 	for _, l := range legs {
 		l.target, l.sameNext = t, next
 	}
-	return legs
+	return legs, passed
 }
 
 // sameNext reports whether the target behind t has the same provider.

@@ -123,7 +123,10 @@ func (x *exchange) noConnection(passed []control.Passed) refusal {
 		ref.Code = "connection_reserved"
 		ref.Message = "Every connection that could answer is kept for clients that hold a lease."
 	case slices.ContainsFunc(passed, func(p control.Passed) bool { return p.Reason == control.SkipNoCredential }):
-		ref.Message = fmt.Sprintf("%s is a passthrough connection: it needs the client's own login. Log in to the client without setting its API key, or add a connection with a key.", passed[0].Route.Record.Name)
+		ref.Message = fmt.Sprintf("%s is a passthrough connection: it needs the client's own login. Log in to the client without setting its API key, or add a connection with a key.", named(passed, control.SkipNoCredential))
+	case slices.ContainsFunc(passed, func(p control.Passed) bool { return p.Reason == control.SkipKeyMissing }):
+		ref.Code = "key_missing"
+		ref.Message = "The key of " + named(passed, control.SkipKeyMissing) + " is missing on this machine. Type it again in the window, or with breakwater connections edit."
 	case len(routes) == 0:
 		ref.Message = "Breakwater has no connections yet. Open its window, or use the management API, to add one that speaks " + want + "."
 	case !slices.ContainsFunc(routes, func(r *control.Route) bool { _, ok := r.Endpoint(x.rt.dialect); return ok }):
@@ -132,6 +135,12 @@ func (x *exchange) noConnection(passed []control.Passed) refusal {
 		ref.Message = fmt.Sprintf("No connection that speaks %s has the model %q.", want, x.body.Model)
 	}
 	return refusal{Refusal: ref}
+}
+
+// named is the first connection that was passed over for that reason.
+func named(passed []control.Passed, reason string) string {
+	i := slices.IndexFunc(passed, func(p control.Passed) bool { return p.Reason == reason })
+	return passed[i].Route.Record.Name
 }
 
 // spoken lists which connection speaks what.

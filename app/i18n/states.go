@@ -25,7 +25,7 @@ func Shape(s control.State) string {
 		return "⊘"
 	case control.StateProbing:
 		return "◌"
-	case control.StateBanned, control.StateExpired, control.StateCreditsExhausted:
+	case control.StateBanned, control.StateExpired, control.StateCreditsExhausted, control.StateKeyMissing:
 		return "✕"
 	case control.StateOff:
 		return "○"
@@ -54,6 +54,8 @@ func Word(s control.State) string {
 		return T("expired")
 	case control.StateCreditsExhausted:
 		return T("no credit")
+	case control.StateKeyMissing:
+		return T("key missing")
 	case control.StateOff:
 		return T("off")
 	}

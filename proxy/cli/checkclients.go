@@ -106,8 +106,8 @@ func checkConnections(ctx context.Context, r *report, f control.Facade, offline 
 		switch {
 		case !k.Active:
 			r.add(Remark, name, "switched off", fmt.Sprintf("breakwater connections on %q", k.Name))
-		case !k.HasSecret && (k.Credential == "apikey" || k.Credential == "token"):
-			r.add(Problem, name, "it has no key", "Enter it in the window.")
+		case k.State == control.StateKeyMissing, !k.HasSecret && (k.Credential == "apikey" || k.Credential == "token"):
+			r.add(Problem, name, "its key is missing on this machine", fmt.Sprintf("Type it again in the window, or with breakwater connections edit %q --key-stdin.", k.Name))
 		case offline || k.Credential == "passthrough":
 			checkState(r, name, k)
 		default:

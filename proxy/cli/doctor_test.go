@@ -193,7 +193,7 @@ func TestWhatTheDoctorFinds(t *testing.T) {
 		{"no key", func(t *testing.T, c *clinic) {
 			c.start(t)
 			one(c, func(k *control.Connection) { k.HasSecret = false })
-		}, nil, "connection Work", Problem, "no key"},
+		}, nil, "connection Work", Problem, "key is missing"},
 		{"another version runs", func(t *testing.T, c *clinic) {
 			c.start(t)
 			c.fake.Change(func(s *control.Snapshot) { s.Version = "0.0.1" })

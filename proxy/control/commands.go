@@ -78,7 +78,9 @@ func (s *Service) EditConnection(ctx context.Context, id string, patch Connectio
 	if err != nil {
 		return Connection{}, err
 	}
-	if err := checkRecord(rec, old.Provider, key != "", s.Routes()); err != nil {
+	// A lost key is told by the state; it keeps nobody from the other fields.
+	stillMissing := old.keyMissing() && rec.Credential == old.Record.Credential
+	if err := checkRecord(rec, old.Provider, key != "" || stillMissing, s.Routes()); err != nil {
 		return Connection{}, err
 	}
 	if err := s.checkNotUs(rec); err != nil {
@@ -214,6 +216,12 @@ func (s *Service) TestConnection(ctx context.Context, id string) (TestResult, er
 	if !ok {
 		return TestResult{}, ErrNotFound
 	}
+	if r.keyMissing() {
+		return TestResult{
+			Error: wordsKeyMissing, TestedAt: time.Now().Round(0),
+			Diagnosis: Diagnosis{Type: SkipKeyMissing, Source: "local", Message: wordsKeyMissing},
+		}, nil
+	}
 	if r.login != nil {
 		s.retryRefresh(r)
 		if _, err := s.Bearer(ctx, r); err != nil {
@@ -231,6 +239,8 @@ func (s *Service) TestConnection(ctx context.Context, id string) (TestResult, er
 	}
 	return res, nil
 }
+
+const wordsKeyMissing = "its key is missing on this machine; type it again"
 
 // ClearCooldown puts a cooling connection back into routing.
 func (s *Service) ClearCooldown(_ context.Context, id string) error {

@@ -263,6 +263,8 @@ func (s *Service) ComboChoices(t *combo.Target, q Ask) (choices []Choice, passed
 			passed = append(passed, Passed{r, SkipKeyNotAllowed})
 		case r.Credential() == catalog.PassthroughCredential && (q.Admits == nil || !q.Admits(r)):
 			passed = append(passed, Passed{r, SkipNoCredential})
+		case r.keyMissing():
+			passed = append(passed, Passed{r, SkipKeyMissing})
 		case taken != nil && taken(r.Record.ID):
 			passed = append(passed, Passed{r, SkipLeased})
 		case at.opaque:

@@ -50,6 +50,16 @@ func (r *Route) Key() string {
 // hasSecret reports whether a credential is stored.
 func (r *Route) hasSecret() bool { return r.key != "" || r.login != nil }
 
+// keyMissing reports whether the connection lives by a stored credential that is
+// not there: the data came from another machine, or the keychain lost it.
+func (r *Route) keyMissing() bool {
+	switch r.Credential() {
+	case catalog.KeyCredential, catalog.TokenCredential, catalog.OAuthCredential:
+		return !r.hasSecret()
+	}
+	return false
+}
+
 // sameSecret reports whether both versions of a connection send the same
 // credential.
 func (r *Route) sameSecret(o *Route) bool { return r.key == o.key && r.login == o.login }
@@ -157,6 +167,7 @@ type Choice struct {
 const (
 	SkipModelNotOffered = "model_not_offered"
 	SkipNoCredential    = "no_client_credential"
+	SkipKeyMissing      = "key_missing"
 	SkipKeyNotAllowed   = "key_not_allowed"
 	SkipLeased          = "leased" // to somebody else, or kept for leases
 )
@@ -201,6 +212,10 @@ func (s *Service) choose(q Ask, taken func(id string) bool) (choices []Choice, p
 		}
 		if r.Credential() == catalog.PassthroughCredential && (q.Admits == nil || !q.Admits(r)) {
 			passed = append(passed, Passed{r, SkipNoCredential})
+			continue
+		}
+		if r.keyMissing() {
+			passed = append(passed, Passed{r, SkipKeyMissing})
 			continue
 		}
 		away := taken != nil && taken(r.Record.ID)

@@ -68,6 +68,9 @@ func (s *Service) view(r *Route) Connection {
 		ErrorCode: st.ErrorCode, LastErrorType: st.LastErrorType, LastErrorAt: s.Real(st.LastErrorAt),
 		InFlight: int(r.Use.InFlight.Load()), Served: r.Use.Served.Load(), Failed: r.Use.Failed.Load(),
 	}
+	if rec.Active && r.keyMissing() {
+		c.State, c.Until, c.Reason = StateKeyMissing, nil, SkipKeyMissing
+	}
 	c.LeasedUntil = s.leasedUntil(rec.ID)
 	for _, l := range st.Lockouts {
 		c.Lockouts = append(c.Lockouts, Lockout{Model: l.Model, Reason: l.Reason, Until: *s.Real(l.Until), FailureCount: l.FailureCount})

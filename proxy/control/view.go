@@ -17,6 +17,7 @@ const (
 	StateBanned           State = "banned"            // terminal
 	StateExpired          State = "expired"           // terminal
 	StateCreditsExhausted State = "credits_exhausted" // terminal
+	StateKeyMissing       State = "key_missing"       // its stored key is gone, type it again
 	StateOff              State = "off"               // switched off by the user
 )
 

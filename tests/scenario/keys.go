@@ -1,6 +1,14 @@
 package scenario
 
-import "strings"
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"strings"
+
+	"breakwater/db"
+	"breakwater/proxy/control"
+)
 
 // keys are the secrets of the connections that scenarios add: made up, each in
 // the form of a vendor, in the order in which a scenario uses them.
@@ -39,3 +47,16 @@ func Secrets() []string {
 
 // key returns the key of the n-th connection of a scenario.
 func key(n int) string { return strings.Join(keys[n%len(keys)][:], "") }
+
+// LoseKey restarts the product with the stored credential of a connection gone,
+// as on a machine to which the database alone was brought.
+func (k *Kit) LoseKey(name string) {
+	k.Helper()
+	id := k.Connection(name).ID
+	k.stop()
+	http.DefaultClient.CloseIdleConnections()
+	secrets, err := db.OpenSecrets(context.Background(), k.dir, db.SecretsOptions{Backend: db.FileSecrets, Log: slog.New(slog.DiscardHandler)})
+	k.must(err)
+	k.must(secrets.DeleteSecret(control.SecretName(id)))
+	k.start()
+}

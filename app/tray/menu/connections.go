@@ -202,7 +202,7 @@ func rank(s control.State) int {
 		return 3
 	case control.StateOpen:
 		return 4
-	case control.StateBanned, control.StateExpired, control.StateCreditsExhausted:
+	case control.StateBanned, control.StateExpired, control.StateCreditsExhausted, control.StateKeyMissing:
 		return 5
 	}
 	return 2

@@ -78,7 +78,7 @@ func StateShape(s control.State) (Shape, Role) {
 		return ShapeBroken, RoleError
 	case control.StateProbing:
 		return ShapeDotted, RolePrimary
-	case control.StateBanned, control.StateExpired, control.StateCreditsExhausted:
+	case control.StateBanned, control.StateExpired, control.StateCreditsExhausted, control.StateKeyMissing:
 		return ShapeCross, RoleError
 	default:
 		return ShapeRing, RoleDisabled

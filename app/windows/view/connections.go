@@ -140,7 +140,7 @@ func used(c *control.Connection) time.Time {
 // rank orders states by how much they need the user.
 func rank(s control.State) int {
 	order := []control.State{
-		control.StateBanned, control.StateExpired, control.StateCreditsExhausted, control.StateOpen,
+		control.StateBanned, control.StateExpired, control.StateCreditsExhausted, control.StateKeyMissing, control.StateOpen,
 		control.StateCooling, control.StateProbing, control.StateModelLocked, control.StateDegraded,
 		control.StateServing, control.StateOff,
 	}

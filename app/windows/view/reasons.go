@@ -60,6 +60,7 @@ func reasonWords() map[string]string {
 		"banned":                            T("account banned"),
 		"expired":                           T("credential expired"),
 		"credits_exhausted":                 T("no credit left"),
+		"key_missing":                       T("key missing"),
 		"upstream_rate_limited":             T("rate limited"),
 		"upstream_auth_error":               T("credential refused"),
 		"upstream_unavailable":              T("provider unavailable"),

@@ -141,6 +141,8 @@ func Story(c control.Connection, now time.Time) string {
 		return Tf("%s: the credential has expired. Edit it, then test.", c.Name)
 	case control.StateCreditsExhausted:
 		return Tf("%s: no credit is left. Top up, then test.", c.Name)
+	case control.StateKeyMissing:
+		return Tf("%s: its key is missing. Type it again.", c.Name)
 	case control.StateOff:
 		return Tf("%s is switched off.", c.Name)
 	default:
@@ -171,7 +173,7 @@ func comeback(s control.Snapshot, now time.Time) string {
 func NeedYou(s control.Snapshot) int {
 	n := 0
 	for _, c := range s.Connections {
-		if c.State.Terminal() {
+		if c.State.Terminal() || c.State == control.StateKeyMissing {
 			n++
 		}
 	}
