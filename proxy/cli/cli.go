@@ -97,18 +97,31 @@ func usage(format string, args ...any) error { return errUsage{fmt.Sprintf(forma
 func Run(ctx context.Context, env Env, args []string) int {
 	c := &call{Env: env}
 	err := c.run(ctx, args)
+	c.json = c.json || WantsJSON(args) // it may stand behind the mistake
 	var wrong errUsage
 	switch {
 	case err == nil, errors.Is(err, flag.ErrHelp):
 		return exitOK
 	case errors.As(err, &wrong):
-		sayError(env.Err, err, "; see breakwater "+args[0]+" --help", c.json)
+		about := ""
+		if Has(args[0]) {
+			about = " " + args[0]
+		}
+		sayError(env.Err, err, "; see breakwater"+about+" --help", args, c.json)
 		return exitUsage
 	case errors.Is(err, errFound): // said already
 		return exitError
 	}
-	sayError(env.Err, err, "", c.json)
+	sayError(env.Err, err, "", args, c.json)
 	return exitError
+}
+
+// WantsJSON reports whether the arguments ask for JSON, for errors that come
+// before the flags are read.
+func WantsJSON(args []string) bool {
+	return slices.ContainsFunc(args, func(a string) bool {
+		return slices.Contains([]string{"--json", "-json", "--json=true", "-json=true"}, a)
+	})
 }
 
 func (c *call) run(ctx context.Context, args []string) error {
@@ -131,7 +144,7 @@ func (c *call) run(ctx context.Context, args []string) error {
 			helpOn(c.Out, cmd, fs)
 			return err
 		}
-		return usage("%v", err)
+		return FlagError(err)
 	}
 	defer func() {
 		if c.end != nil {
@@ -171,7 +184,7 @@ func pick(args []string) (command, []string, error) {
 	}
 	switch {
 	case first == nil:
-		return command{}, nil, usage("there is no command %q", args[0])
+		return command{}, nil, usage("there is no command %s", Named(args[0]))
 	case first.verb == "" || len(args) == 1:
 		return *first, args[1:], nil
 	case args[1] == "help" || args[1] == "-h" || args[1] == "--help" || args[1] == "-help":
@@ -179,7 +192,7 @@ func pick(args []string) (command, []string, error) {
 	case strings.HasPrefix(args[1], "-"):
 		return *first, args[1:], nil
 	}
-	return command{}, nil, usage("%s knows no %q", args[0], args[1])
+	return command{}, nil, usage("%s knows no command %s", args[0], Named(args[1]))
 }
 
 // open connects to the Breakwater that runs.
@@ -212,7 +225,7 @@ func (c *call) arg(names ...string) ([]string, error) {
 	case len(c.args) < len(names):
 		return nil, usage("%s is missing", names[len(c.args)])
 	case len(c.args) > len(names):
-		return nil, usage("unexpected argument %q", c.args[len(names)])
+		return nil, TooMany(len(names) + 1)
 	}
 	return c.args, nil
 }

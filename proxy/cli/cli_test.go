@@ -126,7 +126,7 @@ func TestKeysOfConnectionsAreNoArguments(t *testing.T) {
 	b.want(0, line("connections add anthropic --name New --key-stdin"), "Added New")
 	b.env["MY_KEY"] = "sk-from-env"
 	b.want(0, line("connections add --name Newer --key-env MY_KEY anthropic"), "Added Newer")
-	b.want(1, line("connections add openai --key-env NOTHING"), "NOTHING is empty")
+	b.want(1, line("connections add openai --key-env NOTHING"), "--key-env names is empty")
 	b.want(2, line("connections add openai --key-env MY_KEY --key-stdin"), "not from both")
 	b.want(2, line("connections add"), "the provider is missing")
 	for _, c := range commands() {
@@ -260,8 +260,8 @@ func TestBackupAndRestore(t *testing.T) {
 
 func TestMistakes(t *testing.T) {
 	b := newBench(t)
-	b.want(2, line("connections bogus"), `knows no "bogus"; see breakwater connections --help`)
-	b.want(2, line("connections list extra"), `unexpected argument "extra"`)
+	b.want(2, line("connections bogus"), `knows no command "bogus"; see breakwater connections --help`)
+	b.want(2, line("connections list extra"), "the first argument is one too many")
 	b.want(2, line("connections --nothing"), "nothing")
 	b.want(0, line("connections --help"), "connections list", "connections order NAME…")
 	b.want(0, line("keys add --help"), "-expires-in")
@@ -271,7 +271,7 @@ func TestMistakes(t *testing.T) {
 			continue
 		}
 		args := append(line(c.group+" "+c.verb), map[string][]string{
-			"NAME": {"x"}, "PROVIDER": {"openai"}, "NAME…": {"x"}, "[NAME…]": {"x"}, "PATH=VALUE…": {"a=1"}, "NAME FILE": {"x", "-"}, "FILE": {"-"},
+			"NAME": {"x"}, "PROVIDER": {"openai"}, "NAME…": {"x"}, "NAME…|--all": {"x"}, "PATH=VALUE…": {"a=1"}, "NAME FILE": {"x", "-"}, "FILE": {"-"},
 		}[c.args]...)
 		b.in = "{}"
 		b.want(1, args, "no Breakwater runs")

@@ -20,7 +20,7 @@ func completion(_ context.Context, c *call) error {
 	}
 	write, ok := map[string]func(io.Writer){"bash": bash, "zsh": zsh, "fish": fish}[args[0]]
 	if !ok {
-		return usage("there is a completion for bash, zsh and fish, not for %q", args[0])
+		return usage("there is a completion for bash, zsh and fish, not for %s", Named(args[0]))
 	}
 	write(c.Out)
 	return nil

@@ -14,7 +14,7 @@ func cooldownCommands() []command {
 	const g = "cooldowns"
 	return []command{
 		{g, "list", "", "list what is out of routing: connections, models and providers", plain(listCooldowns)},
-		{g, "clear", "[NAME…]", "put cooling connections back into routing", clearCooldowns},
+		{g, "clear", "NAME…|--all", "put cooling connections back into routing: those that are named, or all", clearCooldowns},
 		{g, "unlock", "[MODEL]", "make locked models available again", unlockModels},
 		{g, "reset", "", "close every breaker and unlock every model", plain(resetBreakers)},
 	}
@@ -117,7 +117,7 @@ func unlockModels(fs *flag.FlagSet) action {
 	conn := fs.String("connection", "", "only of the connection with this `name`")
 	return func(ctx context.Context, c *call) error {
 		if len(c.args) > 1 {
-			return usage("unexpected argument %q", c.args[1])
+			return TooMany(2)
 		}
 		if len(c.args) == 1 {
 			which.Model = c.args[0]

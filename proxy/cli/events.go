@@ -33,7 +33,7 @@ func printEvents(fs *flag.FlagSet) action {
 		}
 		for _, k := range kinds {
 			if !slices.Contains(eventKinds(), k) {
-				return usage("there are no events of the kind %q", k)
+				return usage("there are no events of the kind %s", Named(k))
 			}
 		}
 		f, err := c.open(ctx)

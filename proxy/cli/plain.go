@@ -148,15 +148,23 @@ type failureBody struct {
 	Details []control.FieldError `json:"details,omitempty"`
 }
 
-// sayError prints an error, as JSON where JSON is asked for.
-func sayError(w io.Writer, err error, hint string, asJSON bool) {
+// SayError prints the error of a command line, as JSON where that asks for JSON,
+// without what may be a secret in it.
+func SayError(w io.Writer, err error, args []string) { sayError(w, err, "", args, WantsJSON(args)) }
+
+// sayError prints an error, as JSON where JSON is asked for, without what may be
+// a secret among the arguments.
+func sayError(w io.Writer, err error, hint string, args []string, asJSON bool) {
 	if !asJSON {
-		fmt.Fprintf(w, "breakwater: %v%s\n", err, hint)
+		fmt.Fprintf(w, "breakwater: %s%s\n", Hush(err.Error(), args), hint)
 		return
 	}
-	out := failure{failureBody{Message: err.Error()}}
+	out := failure{failureBody{Message: Hush(err.Error(), args)}}
 	if invalid, ok := errors.AsType[*control.InvalidError](err); ok {
-		out.Error.Details = invalid.Fields
+		for _, f := range invalid.Fields {
+			f.Message = hush(f.Message, args)
+			out.Error.Details = append(out.Error.Details, f)
+		}
 	}
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)

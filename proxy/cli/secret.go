@@ -44,7 +44,8 @@ func (s source) read(ctx context.Context, c *call) (string, error) {
 		if v := c.Getenv(*s.env); v != "" {
 			return v, nil
 		}
-		return "", fmt.Errorf("the variable %s is empty", *s.env)
+		// A key that was given in place of the variable's name must not be shown.
+		return "", fmt.Errorf("the variable that --%s-env names is empty or not set; it takes the variable's name, not %s itself%s", s.flag, s.what, historyAdvice)
 	case *s.stdin:
 		if text, ok, err := c.ask(ctx, s.what); ok || err != nil {
 			return text, err

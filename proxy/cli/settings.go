@@ -66,7 +66,7 @@ func object(v any) (map[string]any, error) {
 
 func showSettings(ctx context.Context, c *call) error {
 	if len(c.args) > 1 {
-		return usage("unexpected argument %q", c.args[1])
+		return TooMany(2)
 	}
 	own, resilience, origins, err := c.tree(ctx)
 	if err != nil {
@@ -130,10 +130,10 @@ func setSettings(ctx context.Context, c *call) error {
 		return err
 	}
 	own, deep := map[string]any{}, map[string]any{}
-	for _, a := range c.args {
+	for i, a := range c.args {
 		path, text, ok := strings.Cut(a, "=")
 		if !ok || path == "" {
-			return usage("%q is not of the form PATH=VALUE", a)
+			return usage("argument %d is not of the form PATH=VALUE", i+1)
 		}
 		first, _, _ := strings.Cut(path, ".")
 		into := own
