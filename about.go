@@ -10,6 +10,7 @@ import (
 
 	"breakwater/build"
 	"breakwater/db"
+	"breakwater/proxy/cli"
 )
 
 // metadata is the one source of the program's name and version.
@@ -27,8 +28,7 @@ func version(ctx context.Context, o options) int {
 	}
 	sqlite, err := db.SQLiteVersion(ctx)
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "breakwater:", err)
-		return 1
+		return complain(o, err)
 	}
 	list := parts(sqlite)
 	return say(o, map[string]any{"version": build.Version, "text": build.String(), "parts": list}, build.String()+"\n"+strings.Join(list, ", "))
@@ -41,10 +41,19 @@ func say(o options, v any, text string) int {
 		return 0
 	}
 	if err := json.NewEncoder(os.Stdout).Encode(v); err != nil {
-		fmt.Fprintln(os.Stderr, "breakwater:", err)
-		return 1
+		return complain(o, err)
 	}
 	return 0
+}
+
+// complain prints why a command failed, as JSON where that is asked for.
+func complain(o options, err error) int {
+	var args []string
+	if o.json {
+		args = []string{"--json"}
+	}
+	cli.SayError(os.Stderr, err, args)
+	return 1
 }
 
 // parts names the libraries that people ask for in a report.

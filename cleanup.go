@@ -25,8 +25,7 @@ func quit(ctx context.Context, o options) int {
 	stopped, err := stopRunning(ctx, o)
 	switch {
 	case err != nil:
-		fmt.Fprintln(os.Stderr, "breakwater:", err)
-		return 1
+		return complain(o, err)
 	case !stopped:
 		return say(o, map[string]bool{"stopped": false}, "No Breakwater was running with this data folder.")
 	default:

@@ -28,21 +28,6 @@ type options struct {
 	data     string // cleanup: keep, delete or ask
 }
 
-const usage = `Breakwater keeps a coding agent working when a connection to a model fails.
-
-Usage:
-  breakwater [flags]            run the proxy with its tray icon
-  breakwater --headless         run the proxy without a desktop
-  breakwater --demo             run with two simulated connections and a fault panel
-  breakwater window [PAGE]      open the window of a Breakwater that runs already
-  breakwater token              print the management token for scripts
-  breakwater quit               end the Breakwater that runs
-  breakwater cleanup            end it and take back what it has set up for you
-  breakwater version            print the version, and with --licences all licences
-
-With the Breakwater that runs (each takes --json and explains itself with --help):
-`
-
 // parse reads the command line. It returns flag.ErrHelp after printing help.
 func parse(args []string, env func(string) string, out io.Writer) (options, error) {
 	o := options{port: defaultPort, dataDir: env("BREAKWATER_DATA_DIR")}
@@ -84,27 +69,23 @@ func parse(args []string, env func(string) string, out io.Writer) (options, erro
 	case "version":
 		fs.BoolVar(&o.licences, "licences", false, "print the licences of everything the program is made of")
 	default:
-		return o, fmt.Errorf("there is no command %q; see breakwater --help", o.command)
+		return o, fmt.Errorf("there is no command %s; see breakwater --help", cli.Named(o.command))
 	}
 	if o.command == "token" || o.command == "quit" || o.command == "version" {
 		fs.BoolVar(&o.json, "json", false, "print JSON")
 	}
 	if err := fs.Parse(args); errors.Is(err, flag.ErrHelp) {
-		fs.SetOutput(out)
-		fmt.Fprint(out, usage)
-		cli.Help(out)
-		fmt.Fprint(out, "\nFlags:\n")
-		fs.PrintDefaults()
+		explain(out, o.command, fs)
 		return o, err
 	} else if err != nil {
-		return o, fmt.Errorf("%w; see breakwater --help", err)
+		return o, fmt.Errorf("%w; see breakwater --help", cli.FlagError(err))
 	}
 	rest := fs.Args()
 	if o.command == "window" && len(rest) > 0 {
 		o.page, rest = rest[0], rest[1:]
 	}
 	if len(rest) > 0 {
-		return o, fmt.Errorf("unexpected argument %q; see breakwater --help", rest[0])
+		return o, fmt.Errorf("%w; see breakwater --help", cli.TooMany(1))
 	}
 	if o.command == "cleanup" && o.data != "keep" && o.data != "delete" && o.data != "ask" {
 		return o, errors.New("--data is keep, delete or ask")

@@ -4,8 +4,12 @@ import (
 	"bytes"
 	"errors"
 	"flag"
+	"io"
+	"slices"
 	"strings"
 	"testing"
+
+	"breakwater/proxy/cli"
 )
 
 func TestParse(t *testing.T) {
@@ -33,7 +37,7 @@ func TestParse(t *testing.T) {
 		{"unknown command", []string{"serve"}, nil, options{}, `no command "serve"`},
 		{"unknown flag", []string{"--nope"}, nil, options{}, "nope"},
 		{"flag of another command", []string{"token", "--headless"}, nil, options{}, "headless"},
-		{"argument too many", []string{"--demo", "x"}, nil, options{}, `"x"`},
+		{"argument too many", []string{"--demo", "x"}, nil, options{}, "one too many"},
 		{"port out of range", []string{"--port", "99999"}, nil, options{}, "1 to 65535"},
 		{"port that is no number", nil, map[string]string{"BREAKWATER_PORT": "x"}, options{}, "BREAKWATER_PORT"},
 	}
@@ -56,6 +60,44 @@ func TestParse(t *testing.T) {
 		var out bytes.Buffer
 		if _, err := parse([]string{ask}, func(string) string { return "" }, &out); !errors.Is(err, flag.ErrHelp) || !strings.Contains(out.String(), "breakwater token") || !strings.Contains(out.String(), "-headless") {
 			t.Errorf("%s: %v, %s", ask, err, out.String())
+		}
+	}
+}
+
+// Each command of the program has a help of its own, and "help COMMAND" is the
+// same as "COMMAND --help".
+func TestHelpOnACommand(t *testing.T) {
+	for command, about := range explained {
+		var out bytes.Buffer
+		args := asksHelp([]string{"help", command})
+		if _, err := parse(args, func(string) string { return "" }, &out); !errors.Is(err, flag.ErrHelp) {
+			t.Errorf("%v: %v", args, err)
+		}
+		for _, want := range []string{about.about, "breakwater " + about.line, about.example, "  --data-dir"} {
+			if !strings.Contains(out.String(), want) {
+				t.Errorf("help %s lacks %q: %s", command, want, out.String())
+			}
+		}
+		if !slices.Contains(cli.ProgramCommands(), command) {
+			t.Errorf("%s is not completed", command)
+		}
+	}
+	for _, tt := range [][2][]string{
+		{{"help"}, {"help"}}, {{"help", "connections", "add"}, {"connections", "add", "--help"}}, {{"token", "help"}, {"token", "help"}}, {nil, nil},
+	} {
+		if got := asksHelp(tt[0]); !slices.Equal(got, tt[1]) {
+			t.Errorf("%v becomes %v", tt[0], got)
+		}
+	}
+}
+
+// What is pasted in place of a command, a flag or an argument is not shown.
+func TestMistakesShowNoSecret(t *testing.T) {
+	const secret = "sk-ant-api03-Zx81"
+	for _, args := range [][]string{{secret}, {"token", secret}, {"--" + secret}, {"--headless=" + secret}, {"--port", secret}, {"cleanup", "--data", secret}} {
+		_, err := parse(args, func(string) string { return "" }, io.Discard)
+		if err == nil || strings.Contains(cli.Hush(err.Error(), args), secret) {
+			t.Errorf("%v: %v", args, err)
 		}
 	}
 }

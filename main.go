@@ -48,7 +48,7 @@ var desktop interface {
 func main() { os.Exit(run(os.Args[1:])) }
 
 func run(args []string) int {
-	args = cli.Hoist(args, cli.ProgramCommands()...)
+	args = asksHelp(cli.Hoist(args, cli.ProgramCommands()...))
 	if len(args) > 0 && cli.Has(args[0]) {
 		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 		defer stop()
@@ -62,7 +62,7 @@ func run(args []string) int {
 	case errors.Is(err, flag.ErrHelp):
 		return 0
 	case err != nil:
-		fmt.Fprintln(os.Stderr, "breakwater:", err)
+		cli.SayError(os.Stderr, err, args)
 		return exitUsage
 	}
 	if o.demo {
@@ -94,8 +94,7 @@ func printToken(ctx context.Context, o options) int {
 			return say(o, map[string]string{"token": token}, token)
 		}
 	}
-	fmt.Fprintln(os.Stderr, "breakwater:", err)
-	return 1
+	return complain(o, err)
 }
 
 // serve runs the proxy, with the tray unless headless is asked for.

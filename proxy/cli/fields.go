@@ -28,9 +28,9 @@ func connectionFlags(fs *flag.FlagSet) given {
 	g.toggle(fs, "low-priority-mode", "lowPriorityMode", "Claude subscriptions: go on in the low-priority lane at the limit")
 	g.toggle(fs, "auto-limit-reset", "autoLimitReset", "Claude subscriptions: ask for the limit reset at the limit")
 	g.integer(fs, "max-concurrent", "maxConcurrent", "requests at once; 0 is no cap")
-	g.object(fs, "rate-limit-overrides", "rateLimitOverrides", "limits of its own as JSON, such as '{\"rpm\":60}'; null clears them")
-	g.object(fs, "quota-window-thresholds", "quotaWindowThresholds", "percent left by window as JSON, such as '{\"weekly\":5}'; null clears them")
-	g.object(fs, "rotation-overrides", "rotationOverrides", "when failures let it rest, as JSON")
+	g.object(fs, "rate-limit-overrides", "rateLimitOverrides", "limits of its own, such as '{\"rpm\":60}'; null clears them")
+	g.object(fs, "quota-window-thresholds", "quotaWindowThresholds", "percent left by window, such as '{\"weekly\":5}'; null clears them")
+	g.object(fs, "rotation-overrides", "rotationOverrides", "when failures let it rest")
 	g.list(fs, "tag", "tags", "a `tag`; may come several times, empty takes all away")
 	g.text(fs, "group", "group", "its group")
 	g.object(fs, "health-check-interval", "healthCheckInterval", "oauth: minutes between two looks at the login, 0 never looks; null leaves it to the settings")
@@ -63,7 +63,7 @@ func (g given) text(fs *flag.FlagSet, name, field, about string) {
 }
 
 func (g given) integer(fs *flag.FlagSet, name, field, about string) {
-	fs.Func(name, "`number`: "+about, func(v string) error {
+	fs.Func(name, about+" (a `number`)", func(v string) error {
 		n, err := strconv.ParseInt(v, 10, 64)
 		if err != nil {
 			return fmt.Errorf("expected a whole number")
@@ -103,7 +103,7 @@ func (g given) list(fs *flag.FlagSet, name, field, about string) {
 }
 
 func (g given) object(fs *flag.FlagSet, name, field, about string) {
-	fs.Func(name, "`json`: "+about, func(v string) error {
+	fs.Func(name, about+" (`JSON`)", func(v string) error {
 		var any map[string]json.RawMessage
 		if json.Unmarshal([]byte(v), &any) != nil {
 			return fmt.Errorf("expected a JSON object or null")
