@@ -52,6 +52,8 @@ type connectionForm struct {
 	stored   bool // a key is stored already
 	login    bool // and a login for its proxy
 
+	secretsIn string // of the snapshot
+
 	name, key, base, model, models *field
 	credential                     *choice
 	dialects                       []*keyToggle // beside provider.Dialects
@@ -69,7 +71,7 @@ type connectionForm struct {
 // newConnectionForm makes the form of a stored connection, or of a new one
 // where c is nil.
 func newConnectionForm(u *ui, p control.Provider, d view.Draft, c *control.Connection) *connectionForm {
-	f := &connectionForm{provider: p, draft: d, stored: c != nil && c.HasSecret, login: c != nil && c.HasProxyLogin, lines: map[string]*formLine{}, limits: map[string]*field{}}
+	f := &connectionForm{provider: p, draft: d, secretsIn: u.snap.SecretsIn, stored: c != nil && c.HasSecret, login: c != nil && c.HasProxyLogin, lines: map[string]*formLine{}, limits: map[string]*field{}}
 	if p.Claude {
 		f.sub = newClaudeBox(u, true)
 		f.sub.show(c, true)
@@ -139,7 +141,7 @@ func (f *connectionForm) line(name, label, hint string, o fyne.CanvasObject) fyn
 
 func (f *connectionForm) makeBox() {
 	p := f.provider
-	keyHint := view.T("Kept in the system's keychain and never shown again.")
+	keyHint := view.KeyHint(f.secretsIn)
 	if p.KeyURL != "" {
 		keyHint += " " + view.Tf("Get one at %s.", strings.TrimPrefix(p.KeyURL, "https://"))
 	}

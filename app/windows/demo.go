@@ -4,6 +4,7 @@ package windows
 
 import (
 	"context"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -80,7 +81,7 @@ func (p *demo) take(d control.Demo) {
 }
 
 func (p *demo) apply() {
-	p.curl.set(view.TestLine(p.u.snap))
+	p.curl.set(view.TestLine(p.u.snap, view.UsualShell(runtime.GOOS)))
 	if p.seq != p.u.snap.Seq { // somebody else may have changed a fault
 		p.seq = p.u.snap.Seq
 		p.load()

@@ -44,7 +44,7 @@ func fakeProviders() []control.Provider {
 // well, empty, nothing, paused, demo.
 func newFake(state string, now time.Time) *fake {
 	f := &fake{settings: control.DefaultSettings(), result: control.TestResult{Valid: true, LatencyMs: 312, StatusCode: 200, Diagnosis: control.Diagnosis{Type: "ok"}}}
-	f.snap = control.Snapshot{At: now, Version: "0.1.0", Endpoint: "http://127.0.0.1:7411", Health: control.HealthWell}
+	f.snap = control.Snapshot{At: now, Version: "0.1.0", Endpoint: "http://127.0.0.1:7411", SecretsIn: "keychain", Health: control.HealthWell}
 	if state == "empty" {
 		return f
 	}

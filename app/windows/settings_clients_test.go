@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/test"
 
 	"breakwater/app/setup"
@@ -68,4 +69,52 @@ func TestAgentsThatCannotBeSetUpSayWhy(t *testing.T) {
 	}
 	b.goTo("settings/clients")
 	b.wantShown("~/.claude/settings.json: the file is not plain JSON, so it is left alone.", "cannot be set up from here")
+}
+
+func TestSetUpLinesAreOfferedForEachShell(t *testing.T) {
+	b := newBench(t, "busy", "settings/clients")
+	c := pageOf[*settings](b).clients.lines
+	pick := func(word string) {
+		walk(c.shells, func(o fyne.CanvasObject) bool {
+			x, ok := o.(*choice)
+			if ok {
+				x.SetSelected(word)
+			}
+			return ok
+		})
+	}
+	pick("PowerShell")
+	if !strings.HasPrefix(c.line.label.content, "$env:NO_PROXY = ") {
+		t.Error(c.line.label.content)
+	}
+	pick("fish")
+	if !strings.HasPrefix(c.line.label.content, "env NO_PROXY=") {
+		t.Error(c.line.label.content)
+	}
+	c.at = 4 // Continue has a file
+	c.apply()
+	if c.shells.Visible() {
+		t.Error("a file needs no shell")
+	}
+}
+
+func TestWordsSayWhereTheKeysAre(t *testing.T) {
+	for in, words := range map[string][4]string{
+		"keychain": {"Kept in the system's keychain and never shown again.", "Keys are in the system's keychain.", "encrypted file", "It is kept in the system's keychain."},
+		"file":     {"Kept in an encrypted file in the data folder and never shown again.", "Keys are there, too, in an encrypted file.", "keychain", "It is kept in an encrypted file."},
+	} {
+		t.Run(in, func(t *testing.T) {
+			b := newBench(t, "empty", "")
+			b.fake.snap.SecretsIn = in
+			b.sync()
+			b.wantShown("Paste a key from Anthropic. " + words[3])
+			b.wantHidden(words[2])
+			b.goTo("settings/general")
+			b.wantShown(words[1])
+			b.wantHidden(words[2])
+			b.addDialog("anthropic", nil)
+			b.wantShown(words[0])
+			b.wantHidden(words[2])
+		})
+	}
 }

@@ -39,6 +39,7 @@ type generalSettings struct {
 	version  *text
 	data     *copyLine
 	dataRow  fyne.CanvasObject
+	dataNote *text
 }
 
 var (
@@ -94,7 +95,8 @@ func (p *generalSettings) build() fyne.CanvasObject {
 	p.origins.entry.SetPlaceHolder(view.T("none"))
 	p.endpoint, p.data = newCopyLine(p.u, view.T("Copy the address")), newCopyLine(p.u, view.T("Copy the path"))
 	p.version = newText("", view.RoleText)
-	p.dataRow = settingLine(view.T("Data folder"), view.T("Connections, settings and activity. Keys are in the system's keychain."), p.data.box)
+	p.dataNote = newCaption("").wrapped()
+	p.dataRow = container.New(settingLayout{}, container.New(stack{2}, newText(view.T("Data folder"), view.RoleText).wrapped(), p.dataNote), p.data.box)
 	return scrolled(
 		card(view.T("Appearance"), nil, container.New(stack{12},
 			settingLine(view.T("Theme"), "", rightAligned(p.theme)),
@@ -137,6 +139,7 @@ func (p *generalSettings) apply() {
 	p.version.set(p.u.snap.Version)
 	p.keys.apply()
 	p.data.set(p.u.options.DataDir)
+	p.dataNote.set(view.DataHint(p.u.snap.SecretsIn))
 	show(p.dataRow, p.u.options.DataDir != "")
 	show(p.loginRow, p.u.options.Autostart != nil && !p.u.snap.Demo)
 	if p.u.options.Autostart != nil {

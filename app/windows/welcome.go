@@ -22,7 +22,8 @@ type welcome struct {
 	u      *ui
 	box    fyne.CanvasObject
 	offers *fyne.Container
-	built  int // providers known when the offers were made
+	built  int    // providers known when the offers were made
+	kept   string // where keys are kept, as the offers say
 	setup  *setupCard
 	steps  *stepLines
 
@@ -40,12 +41,12 @@ func newWelcome(u *ui) *welcome {
 func (w *welcome) apply() {
 	w.setup.apply()
 	w.steps.apply(view.FirstSteps(w.u.snap, w.u.activity))
-	if w.built == len(w.u.providers) {
+	if w.built == len(w.u.providers) && w.kept == w.u.snap.SecretsIn {
 		return
 	}
-	w.built = len(w.u.providers)
+	w.built, w.kept = len(w.u.providers), w.u.snap.SecretsIn
 	var objects []fyne.CanvasObject
-	for _, o := range view.Offers(w.u.providers, w.u.options.StartDemo != nil, w.u.getenv) {
+	for _, o := range view.Offers(w.u.providers, w.u.options.StartDemo != nil, w.kept, w.u.getenv) {
 		objects = append(objects, newOffer(o, func() { w.take(o) }))
 	}
 	w.offers.Objects = objects

@@ -26,6 +26,9 @@ func (s *Service) snapshot() Snapshot {
 		Demo:        s.cfg.Panel != nil,
 		Connections: []Connection{}, Breakers: s.breakers(), Combos: s.comboBriefs(),
 	}
+	if s.cfg.Secrets != nil {
+		snap.SecretsIn = s.cfg.Secrets.Backend()
+	}
 	snap.Paused, snap.PausedUntil = s.pausedUntil()
 	snap.Notices = s.rootsNotice(s.cfg.Store.Notices())
 	queued := s.queued()

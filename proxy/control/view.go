@@ -56,6 +56,9 @@ type Snapshot struct {
 	Breakers    []Breaker    `json:"breakers"`
 	Combos      []ComboBrief `json:"combos"` // in the user's order
 	Notices     []Notice     `json:"notices,omitempty"`
+	// SecretsIn says where keys are kept: "keychain", or "file" for an encrypted
+	// file in the data folder.
+	SecretsIn string `json:"secretsIn,omitempty"`
 }
 
 // Notice is a lasting remark about the installation that the user should see,

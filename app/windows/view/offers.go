@@ -16,12 +16,15 @@ type Offer struct {
 // Offers returns the four ways to begin. The key offer names the first
 // variable of the catalogue that is set, ANTHROPIC_API_KEY first; startsDemo
 // says that the demo can be started from here.
-func Offers(providers []control.Provider, startsDemo bool, getenv func(string) string) []Offer {
+func Offers(providers []control.Provider, startsDemo bool, secretsIn string, getenv func(string) string) []Offer {
 	demo := T("Two simulated connections to break and mend, without any account. Copies the command.")
 	if startsDemo {
 		demo = T("Two simulated connections to break and mend, without any account. Opens a window of its own.")
 	}
-	key := Offer{Icon: "key", Title: T("Use an API key"), Line: T("Paste a key from Anthropic. It is kept in the system's keychain."), Provider: "anthropic"}
+	key := Offer{Icon: "key", Title: T("Use an API key"), Line: T("Paste a key from Anthropic. It is kept in an encrypted file."), Provider: "anthropic"}
+	if secretsIn == keychain {
+		key.Line = T("Paste a key from Anthropic. It is kept in the system's keychain.")
+	}
 	if p, ok := keyInEnv(providers, getenv); ok {
 		key = Offer{
 			Icon: "key", Title: Tf("Use the key in %s", p.KeyEnv), Provider: p.ID, KeyEnv: p.KeyEnv,

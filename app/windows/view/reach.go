@@ -9,6 +9,25 @@ func Refused(address string) string {
 	return Tf("The Breakwater at %s refuses this window's token. Close the window, print the token there with “breakwater token”, and start the window again with it in BREAKWATER_TOKEN.", address)
 }
 
+// keychain is where keys are kept when they are not in a file.
+const keychain = "keychain"
+
+// KeyHint says where a key goes that is pasted.
+func KeyHint(secretsIn string) string {
+	if secretsIn == keychain {
+		return T("Kept in the system's keychain and never shown again.")
+	}
+	return T("Kept in an encrypted file in the data folder and never shown again.")
+}
+
+// DataHint says what lies in the data folder.
+func DataHint(secretsIn string) string {
+	if secretsIn == keychain {
+		return T("Connections, settings and activity. Keys are in the system's keychain.")
+	}
+	return T("Connections, settings and activity. Keys are there, too, in an encrypted file.")
+}
+
 // NoTray explains where the icon is, on a desktop that shows none.
 func NoTray(system string) string {
 	if system == "linux" {

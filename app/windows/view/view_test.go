@@ -335,11 +335,11 @@ func TestConnectionRowsSort(t *testing.T) {
 
 func TestSetupsFitTheConnections(t *testing.T) {
 	s := control.Snapshot{Endpoint: "http://127.0.0.1:7411"}
-	if got := Setups(s)[0].Line; got != "NO_PROXY=127.0.0.1,localhost,::1 ANTHROPIC_BASE_URL=http://127.0.0.1:7411 ANTHROPIC_AUTH_TOKEN=local claude" {
+	if got := Setups(s, ShellPosix)[0].Line; got != "NO_PROXY=127.0.0.1,localhost,::1 ANTHROPIC_BASE_URL=http://127.0.0.1:7411 ANTHROPIC_AUTH_TOKEN=local claude" {
 		t.Error(got)
 	}
 	s.Connections = []control.Connection{{Credential: "passthrough", Active: true}, {DefaultModel: "gpt-5-codex", Dialects: []string{"responses", "chat"}, Active: true}}
-	lines := Setups(s)
+	lines := Setups(s, ShellPosix)
 	if lines[0].Line != "NO_PROXY=127.0.0.1,localhost,::1 ANTHROPIC_BASE_URL=http://127.0.0.1:7411 claude" {
 		t.Error("a passthrough connection needs the client's own sign-in: ", lines[0].Line)
 	}
@@ -350,7 +350,7 @@ func TestSetupsFitTheConnections(t *testing.T) {
 		t.Error(lines[2].Line)
 	}
 	for _, l := range lines {
-		yaml := strings.HasPrefix(l.Line, "models:\n") && strings.Contains(l.Line, `noProxy: ["127.0.0.1", "localhost", "::1"]`)
+		yaml := l.File && strings.HasPrefix(l.Line, "models:\n") && strings.Contains(l.Line, `noProxy: ["127.0.0.1", "localhost", "::1"]`)
 		if !yaml && !strings.HasPrefix(l.Line, "NO_PROXY=127.0.0.1,localhost,::1 ") {
 			t.Error("case P58 an outbound proxy of the environment would get the requests: ", l.Line)
 		}
@@ -361,18 +361,18 @@ func TestOffersFindTheKeyInTheEnvironment(t *testing.T) {
 	providers := []control.Provider{{ID: "claude", KeyEnv: "CLAUDE_CODE_OAUTH_TOKEN", Claude: true}, {ID: "openai", Name: "OpenAI", KeyEnv: "OPENAI_API_KEY"}, {ID: "anthropic", Name: "Anthropic", KeyEnv: "ANTHROPIC_API_KEY"}}
 	env := map[string]string{"CLAUDE_CODE_OAUTH_TOKEN": "x"}
 	get := func(name string) string { return env[name] }
-	if o := Offers(providers, false, get)[0]; o.KeyEnv != "" || o.Provider != "anthropic" {
+	if o := Offers(providers, false, "keychain", get)[0]; o.KeyEnv != "" || o.Provider != "anthropic" {
 		t.Errorf("%+v", o)
 	}
 	env["OPENAI_API_KEY"] = "sk"
-	if o := Offers(providers, false, get)[0]; o.KeyEnv != "OPENAI_API_KEY" || o.Provider != "openai" {
+	if o := Offers(providers, false, "keychain", get)[0]; o.KeyEnv != "OPENAI_API_KEY" || o.Provider != "openai" {
 		t.Errorf("%+v", o)
 	}
 	env["ANTHROPIC_API_KEY"] = "sk"
-	if o := Offers(providers, false, get)[0]; o.KeyEnv != "ANTHROPIC_API_KEY" || !strings.Contains(o.Title, "ANTHROPIC_API_KEY") {
+	if o := Offers(providers, false, "keychain", get)[0]; o.KeyEnv != "ANTHROPIC_API_KEY" || !strings.Contains(o.Title, "ANTHROPIC_API_KEY") {
 		t.Errorf("%+v", o)
 	}
-	if n := len(Offers(providers, false, get)); n != 4 {
+	if n := len(Offers(providers, false, "keychain", get)); n != 4 {
 		t.Error(n, "offers")
 	}
 }
