@@ -360,7 +360,17 @@ func (s *Service) Demo(context.Context) (Demo, error) {
 	if s.cfg.Panel == nil {
 		return Demo{}, ErrNotFound
 	}
-	return s.cfg.Panel.Demo(), nil
+	return s.withNames(s.cfg.Panel.Demo()), nil
+}
+
+// withNames names the connections of the panel, which knows their ids only.
+func (s *Service) withNames(d Demo) Demo {
+	for i, f := range d.Faults {
+		if r, ok := s.Route(f.ConnectionID); ok {
+			d.Faults[i].ConnectionName = r.Record.Name
+		}
+	}
+	return d
 }
 
 // EditDemo changes the fault panel and the demo's clock.
@@ -371,5 +381,5 @@ func (s *Service) EditDemo(_ context.Context, p DemoPatch) (Demo, error) {
 	d, err := s.cfg.Panel.Apply(p)
 	s.markState()
 	mark(s.leases.changed) // their ends have moved with the clock
-	return d, err
+	return s.withNames(d), err
 }

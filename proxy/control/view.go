@@ -309,6 +309,8 @@ type Diagnosis struct {
 // Fault is the demo's fault panel setting for one simulated connection.
 type Fault struct {
 	ConnectionID string `json:"connectionId"`
+	// ConnectionName is shown; in a patch it is ignored.
+	ConnectionName string `json:"connectionName,omitempty"`
 	// Kind is none, rate_limit (429), overloaded (529), server_error (503),
 	// auth (401), no_credit (402-like 400), reset, stall, empty, error_event,
 	// cut or slow.
