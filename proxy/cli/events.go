@@ -89,23 +89,39 @@ func describe(e control.Event) string {
 		a := e.Activity
 		return fmt.Sprintf("request   %s %s: %s %d by %s in %d ms", a.Path, a.Model, a.Result, a.Status, orNobody(a.ConnectionName), a.DurationMs)
 	case e.Alert != nil:
-		return fmt.Sprintf("alert     %s %s%s", e.Alert.Kind, e.Alert.ProviderName, e.Alert.ConnectionName)
+		return describeAlert(*e.Alert)
 	case e.Snapshot != nil:
 		return fmt.Sprintf("snapshot  %s, %d connections", e.Snapshot.Health, len(e.Snapshot.Connections))
 	case e.Change != nil:
 		g := e.Change
-		parts := []string{fmt.Sprintf("%-9s", e.Type)}
-		for _, p := range []string{g.Provider, g.ConnectionName, g.Model, g.To, g.Reason} {
-			if p != "" {
-				parts = append(parts, p)
-			}
-		}
-		if g.Until != nil {
-			parts = append(parts, "for "+left(g.Until))
-		}
-		return strings.Join(parts, " ")
+		return spaced(fmt.Sprintf("%-9s", e.Type), g.Provider, g.ConnectionName, g.Model, g.To, g.Reason, lasting(g.Until))
 	}
 	return string(e.Type)
+}
+
+// describeAlert says of whom an alert is, and until when.
+func describeAlert(a control.Alert) string {
+	combo, quota := "", a.Window
+	if a.Combo != "" {
+		combo = "combo " + a.Combo
+	}
+	if a.PercentLeft != nil {
+		quota = strings.TrimSpace(fmt.Sprintf("%s %d %% left", a.Window, *a.PercentLeft))
+	}
+	return spaced("alert    ", string(a.Kind), a.ProviderName, a.ConnectionName, combo, a.Dialect, string(a.State), a.Reason, quota, lasting(a.Until))
+}
+
+// lasting is the time until t behind its word, empty for none.
+func lasting(t *time.Time) string {
+	if t == nil {
+		return ""
+	}
+	return "for " + left(t)
+}
+
+// spaced joins the parts that there are.
+func spaced(parts ...string) string {
+	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), " ")
 }
 
 func orNobody(name string) string {
