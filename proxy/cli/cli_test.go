@@ -177,7 +177,8 @@ func TestKeys(t *testing.T) {
 	}
 	b.want(0, line("keys off laptop"), "switched off")
 	b.want(0, line("keys on Laptop"), "switched on")
-	b.want(0, line("keys add Laptop"))
+	b.want(1, line("keys add laptop"), "of this name already")
+	b.fake.AddKeys(control.APIKey{ID: "old", Name: "Laptop"}) // from before names had to differ
 	b.want(1, line("keys delete Laptop"), "2 keys are called")
 	b.want(0, line("keys delete k1"), "Deleted")
 	b.want(1, line("keys add X --scope lease:exclusive"), "allowedConnections")
@@ -227,6 +228,22 @@ func TestEvents(t *testing.T) {
 	} {
 		if text := describe(e); strings.ContainsAny(text, "\n%") || len(text) < 12 {
 			t.Errorf("%s: %q", e.Type, text)
+		}
+	}
+}
+
+// An alert is of somebody: a combo, a connection, a provider.
+func TestAlertsNameWhomTheyAreOf(t *testing.T) {
+	until := new(time.Now().Add(time.Minute))
+	for want, a := range map[string]control.Alert{
+		"nothing_left combo coding chat for 1m0s":        {Kind: control.AlertNothingLeft, Combo: "coding", Dialect: "chat", Until: until},
+		"terminal OpenAI Work banned":                    {Kind: control.AlertTerminal, ProviderName: "OpenAI", ConnectionName: "Work", State: control.StateBanned},
+		"breaker_open OpenAI for 1m0s":                   {Kind: control.AlertBreakerOpen, ProviderName: "OpenAI", Until: until},
+		"quota_low Claude Mine weekly 9 % left for 1m0s": {Kind: control.AlertQuotaLow, ProviderName: "Claude", ConnectionName: "Mine", Window: "weekly", PercentLeft: new(9), Until: until},
+		"lane_ended Claude Mine budget":                  {Kind: control.AlertLaneEnded, ProviderName: "Claude", ConnectionName: "Mine", Reason: "budget"},
+	} {
+		if got := describe(control.Event{Type: control.EventAlert, Alert: &a}); got != "alert     "+want {
+			t.Errorf("got %q, want %q", got, want)
 		}
 	}
 }

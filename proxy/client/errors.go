@@ -56,6 +56,8 @@ func answerError(status int, data []byte) error {
 		return control.ErrLeaseKeyPolicy
 	case status == http.StatusConflict && e.Code == "SETTINGS_REVISION_CONFLICT":
 		return &control.ConflictError{CurrentRevision: body.CurrentRevision}
+	case status == http.StatusConflict && e.Code == "KEY_NAME_TAKEN":
+		return control.ErrKeyName
 	case status == http.StatusConflict && e.Code == "NO_DESKTOP":
 		return control.ErrNoDesktop
 	default:

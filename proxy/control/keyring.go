@@ -64,6 +64,9 @@ func (s *Service) AddKey(ctx context.Context, in KeyInput) (APIKey, error) {
 	if err := checkKeyRecord(rec, s.knows, true, true, now); err != nil {
 		return APIKey{}, err
 	}
+	if named(keys, rec.Name, rec.ID) {
+		return APIKey{}, ErrKeyName
+	}
 	if err := s.cfg.Store.SaveAPIKey(ctx, rec); err != nil {
 		return APIKey{}, fmt.Errorf("store the key: %w", err)
 	}
@@ -72,6 +75,11 @@ func (s *Service) AddKey(ctx context.Context, in KeyInput) (APIKey, error) {
 	shown := rec.view()
 	shown.Key = secret
 	return shown, nil
+}
+
+// named reports whether a key other than that of the id has the name.
+func named(keys []KeyRecord, name, id string) bool {
+	return slices.ContainsFunc(keys, func(k KeyRecord) bool { return k.ID != id && strings.EqualFold(k.Name, name) })
 }
 
 // EditKey changes the fields that the patch holds; the next request of the
@@ -104,6 +112,10 @@ func (s *Service) EditKey(ctx context.Context, id string, p KeyPatch) (APIKey, e
 	}
 	if err := checkKeyRecord(rec, s.knows, p.AllowedConnections != nil, p.ExpiresAt.Given, s.realNow()); err != nil {
 		return APIKey{}, err
+	}
+	// Keys of one name may be older than the rule; only a new name must be free.
+	if rec.Name != keys[i].Name && named(keys, rec.Name, id) {
+		return APIKey{}, ErrKeyName
 	}
 	if err := s.cfg.Store.SaveAPIKey(ctx, rec); err != nil {
 		return APIKey{}, fmt.Errorf("store the key: %w", err)

@@ -101,10 +101,13 @@ type KeyStore interface {
 const (
 	// ErrLeaseKeyPolicy refuses a key that may hold leases on everything.
 	ErrLeaseKeyPolicy = sentinel("a key with the scope lease:exclusive needs allowedConnections")
-	ErrKeyUnknown     = sentinel("the key is not known")
-	ErrKeyDisabled    = sentinel("the key is switched off")
-	ErrKeyExpired     = sentinel("the key has expired")
-	ErrKeyScope       = sentinel("the key lacks the scope for this")
+	// ErrKeyName refuses a name that another key has, in whatever case: the two
+	// could not be told apart when one is to be revoked.
+	ErrKeyName     = sentinel("there is an API key of this name already")
+	ErrKeyUnknown  = sentinel("the key is not known")
+	ErrKeyDisabled = sentinel("the key is switched off")
+	ErrKeyExpired  = sentinel("the key has expired")
+	ErrKeyScope    = sentinel("the key lacks the scope for this")
 )
 
 // Grant is what the bearer of an accepted API key may use.

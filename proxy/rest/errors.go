@@ -41,6 +41,7 @@ var (
 	errKeyScope     = &apiError{status: http.StatusForbidden, code: "KEY_SCOPE", message: "This key lacks the scope manage"}
 	errKeyRefused   = &apiError{status: http.StatusForbidden, code: "KEY_REFUSED", message: "This key is switched off or has expired"}
 	errLeaseKey     = &apiError{status: http.StatusBadRequest, code: "LEASE_KEY_POLICY_INVALID", message: "A key with the scope lease:exclusive needs allowedConnections", kind: "lease_error"}
+	errKeyName      = &apiError{status: http.StatusConflict, code: "KEY_NAME_TAKEN", message: control.ErrKeyName.Error()}
 	errNoDesktop    = &apiError{status: http.StatusConflict, code: "NO_DESKTOP", message: control.ErrNoDesktop.Error()}
 )
 
@@ -120,6 +121,8 @@ func known(err error) *apiError {
 		return errNotFound
 	case errors.Is(err, control.ErrLeaseKeyPolicy):
 		return errLeaseKey
+	case errors.Is(err, control.ErrKeyName):
+		return errKeyName
 	case errors.Is(err, control.ErrNoDesktop):
 		return errNoDesktop
 	case errors.Is(err, context.DeadlineExceeded):

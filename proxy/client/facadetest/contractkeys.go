@@ -110,6 +110,22 @@ func keyRefusals(t *testing.T, f control.Facade, id string) {
 	if _, err := f.EditKey(ctx, id, control.KeyPatch{Scopes: &[]string{control.ScopeLease}}); !errors.Is(err, control.ErrLeaseKeyPolicy) {
 		t.Errorf("EditKey = %v, want ErrLeaseKeyPolicy", err)
 	}
+	twin, err := f.AddKey(ctx, control.KeyInput{Name: "Twin"})
+	if err != nil {
+		t.Errorf("AddKey: %v", err)
+	}
+	if _, err := f.AddKey(ctx, control.KeyInput{Name: " tWIN"}); !errors.Is(err, control.ErrKeyName) {
+		t.Errorf("a second key of one name: %v, want ErrKeyName", err)
+	}
+	if _, err := f.EditKey(ctx, id, control.KeyPatch{Name: new("TWIN")}); !errors.Is(err, control.ErrKeyName) {
+		t.Errorf("a second key renamed to one name: %v, want ErrKeyName", err)
+	}
+	if k, err := f.EditKey(ctx, twin.ID, control.KeyPatch{Name: new("TWIN")}); err != nil || k.Name != "TWIN" {
+		t.Errorf("a key keeps its name in another case: %+v, %v", k, err)
+	}
+	if err := f.DeleteKey(ctx, twin.ID); err != nil {
+		t.Errorf("DeleteKey: %v", err)
+	}
 	for _, nobody := range []string{"nobody", "", "..", "a/b"} {
 		_, err := f.EditKey(ctx, nobody, control.KeyPatch{Name: new("N")})
 		if del := f.DeleteKey(ctx, nobody); !errors.Is(err, control.ErrNotFound) || !errors.Is(del, control.ErrNotFound) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"breakwater/proxy/control"
 )
@@ -24,7 +25,7 @@ func (f *Fake) AddKey(ctx context.Context, in control.KeyInput) (control.APIKey,
 	}
 	f.serial++
 	k := control.APIKey{
-		ID: fmt.Sprintf("k%d", f.serial), Name: in.Name, Key: "sk-…fake", Scopes: in.Scopes,
+		ID: fmt.Sprintf("k%d", f.serial), Name: strings.TrimSpace(in.Name), Key: "sk-…fake", Scopes: in.Scopes,
 		AllowedConnections: append([]string{}, in.AllowedConnections...),
 		AllowedModels:      append([]string{}, in.AllowedModels...), ExpiresAt: in.ExpiresAt, Active: true,
 	}
@@ -39,6 +40,13 @@ func (f *Fake) AddKey(ctx context.Context, in control.KeyInput) (control.APIKey,
 	return k, nil
 }
 
+// AddKeys adds keys as they are, such as those of an older version.
+func (f *Fake) AddKeys(keys ...control.APIKey) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.keys = append(f.keys, keys...)
+}
+
 func (f *Fake) checkKey(k control.APIKey) error {
 	scopes := []string{control.ScopeClient, control.ScopeManage, control.ScopeLease}
 	switch {
@@ -50,6 +58,8 @@ func (f *Fake) checkKey(k control.APIKey) error {
 		return control.Invalid("allowedConnections", "there is no such connection")
 	case slices.Contains(k.Scopes, control.ScopeLease) && len(k.AllowedConnections) == 0:
 		return control.ErrLeaseKeyPolicy
+	case slices.ContainsFunc(f.keys, func(o control.APIKey) bool { return o.ID != k.ID && strings.EqualFold(o.Name, k.Name) }):
+		return control.ErrKeyName
 	}
 	return nil
 }
