@@ -56,6 +56,8 @@ type Store struct {
 	writer      *writer
 
 	damaged   atomic.Pointer[DamagedError]
+	refused   atomic.Pointer[control.Notice] // why the file takes no writes at present
+	onNotice  atomic.Pointer[func()]
 	stopCheck context.CancelFunc
 	checking  sync.WaitGroup
 	closeOnce sync.Once
@@ -156,6 +158,9 @@ func (s *Store) Notices() []control.Notice {
 	var list []control.Notice
 	if d := s.damaged.Load(); d != nil {
 		list = append(list, control.Notice{Code: "database_damaged", Text: "The database is damaged and no longer written: " + d.Path + ". Requests go on; changes are lost at the next start."})
+	}
+	if n := s.refused.Load(); n != nil {
+		list = append(list, *n)
 	}
 	if n := s.Lost(); n > 0 {
 		list = append(list, control.Notice{Code: "activity_lost", Text: fmt.Sprintf("%d rows of activity could not be stored. Requests go on; check the free space of the disk.", n)})

@@ -1,6 +1,11 @@
 package db
 
 import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
 	"testing"
 
 	"breakwater/proxy/control"
@@ -24,13 +29,42 @@ func TestReadOnly(t *testing.T) {
 	if list := connections(t, s); len(list) != 1 {
 		t.Errorf("%d connections can be read", len(list))
 	}
-	if n := s.Notices(); s.Lost() != 1 || len(n) != 1 || n[0].Code != "activity_lost" || s.Damaged() != nil {
+	if n := s.Notices(); s.Lost() != 1 || len(n) != 2 || n[0].Code != "read_only" || n[1].Code != "activity_lost" || s.Damaged() != nil {
 		t.Errorf("lost %d, notices %+v, damaged %v", s.Lost(), n, s.Damaged())
 	}
 	pragma(t, s, "query_only = 0")
 	s.AppendActivity(sampleActivity(2))
 	if rows := activity(t, s, control.ActivityQuery{}); len(rows) != 1 || rows[0].ID != 2 {
 		t.Errorf("afterwards %+v", rows)
+	}
+	if n := s.Notices(); len(n) != 1 || n[0].Code != "activity_lost" {
+		t.Errorf("afterwards the notices are %+v", n)
+	}
+}
+
+// Case P52: what finds no room is refused with the reason, and works when there
+// is room again.
+func TestNoRoom(t *testing.T) {
+	told := make(chan struct{}, 8)
+	s := open(t, t.TempDir())
+	s.OnNotice(func() { told <- struct{}{} })
+	pages := count(t, s, "SELECT page_count FROM pragma_page_count")
+	pragma(t, s, fmt.Sprintf("max_page_count = %d", pages))
+	long := []byte(`"` + strings.Repeat("x", 1<<20) + `"`)
+	if err := s.SaveSetting(t.Context(), "k", long); !errors.Is(err, control.ErrDiskFull) {
+		t.Errorf("refused with %v", err)
+	}
+	<-told
+	pragma(t, s, "max_page_count = 100000")
+	if err := s.SaveSetting(t.Context(), "k", long); err != nil {
+		t.Errorf("with room again: %v", err)
+	}
+	<-told
+	if n := s.Notices(); len(n) != 0 {
+		t.Errorf("still shown: %+v", n)
+	}
+	if err := spaceless(&os.PathError{Op: "write", Path: "secrets", Err: syscall.ENOSPC}); !errors.Is(err, control.ErrDiskFull) {
+		t.Errorf("a file without room: %v", err)
 	}
 }
 

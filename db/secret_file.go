@@ -91,7 +91,7 @@ func (f *fileSecrets) store(all map[string]string) error {
 	sealed := append(bytes.Clone(secretsMagic), nonce...)
 	sealed = box.Seal(sealed, nonce, plain, secretsMagic)
 	if err := writePrivate(filepath.Join(f.dir, secretsFile), sealed); err != nil {
-		return fmt.Errorf("write secrets: %w", err)
+		return fmt.Errorf("write secrets: %w", spaceless(err))
 	}
 	return nil
 }
@@ -107,7 +107,7 @@ func (f *fileSecrets) cipher(create bool) (cipher.AEAD, error) {
 		rand.Read(key) // never fails
 		text = []byte(hex.EncodeToString(key) + "\n")
 		if err := writePrivate(path, text); err != nil {
-			return nil, fmt.Errorf("write the key of the secrets: %w", err)
+			return nil, fmt.Errorf("write the key of the secrets: %w", spaceless(err))
 		}
 	case errors.Is(err, os.ErrNotExist):
 		return nil, f.damaged("its key file %s is missing", keyFile)

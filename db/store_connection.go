@@ -159,7 +159,7 @@ func (s *Store) durable(ctx context.Context, fn func(tx *gorm.DB) error) error {
 		back := g.WithContext(context.WithoutCancel(ctx)).Exec("PRAGMA synchronous = NORMAL").Error
 		return errors.Join(err, back)
 	})
-	return s.seen(err)
+	return s.wrote(err)
 }
 
 // writeState stores the state columns of one connection. A connection that was

@@ -247,13 +247,22 @@ func (w *writer) flush() (again bool) {
 		skipped, rowErr := w.log.insert(context.Background(), rows[:n])
 		if rowErr != nil {
 			skipped = n
-			err = w.store.seen(rowErr)
+			err = w.store.wrote(rowErr)
+		} else if skipped < n {
+			_ = w.store.wrote(nil)
 		}
 		w.lost.Add(int64(skipped))
 		w.sinceTrim += n
 		rows = rows[n:]
 	}
-	w.report(err, len(b.rows) > 0 || b.holdsState())
+	wrote := len(b.rows) > 0 || b.holdsState()
+	if w.store.refused.Load() != nil {
+		if err = w.store.trial(); err != nil {
+			again = true
+		}
+		wrote = true
+	}
+	w.report(err, wrote)
 	if cap(b.rows) <= 2*batchRows { // what a storm needed is given back
 		clear(b.rows)
 		w.spare = b.rows[:0]
@@ -293,7 +302,7 @@ func (w *writer) writeStates(b *batch) error {
 		}
 		return writePins(tx, b.pins)
 	})
-	return w.store.seen(err)
+	return w.store.wrote(err)
 }
 
 // giveBack puts states that could not be written behind newer ones.

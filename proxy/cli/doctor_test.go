@@ -190,6 +190,12 @@ func TestWhatTheDoctorFinds(t *testing.T) {
 			c.start(t)
 			one(c, func(k *control.Connection) { k.Active = false })
 		}, nil, "connection Work", Remark, "switched off"},
+		{"a full disk", func(t *testing.T, c *clinic) {
+			c.start(t)
+			c.fake.Change(func(s *control.Snapshot) {
+				s.Notices = []control.Notice{{Code: "disk_full", Text: "The disk is full."}}
+			})
+		}, nil, "storage", Problem, "disk is full"},
 		{"no key", func(t *testing.T, c *clinic) {
 			c.start(t)
 			one(c, func(k *control.Connection) { k.HasSecret = false })

@@ -2,6 +2,7 @@ package control
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"breakwater/proxy/catalog"
@@ -114,6 +115,9 @@ func (s *Service) breakers() []Breaker {
 func health(s Snapshot) Health {
 	if s.Paused {
 		return HealthDown
+	}
+	if slices.ContainsFunc(s.Notices, func(n Notice) bool { return n.Grave() }) {
+		return HealthTrouble
 	}
 	h, active := HealthWell, false
 	for _, c := range s.Connections {

@@ -92,6 +92,12 @@ type Store interface {
 	Notices() []Notice
 }
 
+// Why a change could not be kept. Stores put them before their own words.
+var (
+	ErrDiskFull = sentinel("the disk is full")
+	ErrReadOnly = sentinel("the data folder cannot be written")
+)
+
 // Secrets keeps the credentials: in the keychain of the system, or in an
 // encrypted file where there is none.
 type Secrets interface {

@@ -68,6 +68,11 @@ type Notice struct {
 	Text string `json:"text"`
 }
 
+// Grave reports whether the remark is of something broken: changes are not kept.
+func (n Notice) Grave() bool {
+	return n.Code == "disk_full" || n.Code == "read_only" || n.Code == "database_damaged"
+}
+
 // Connection is one connection with its live state. It never holds a secret.
 type Connection struct {
 	ID             string   `json:"id"`

@@ -36,6 +36,8 @@ var (
 	errNoEvents     = &apiError{status: http.StatusServiceUnavailable, code: "EVENTS_UNAVAILABLE", message: "The event stream is not available"}
 	errNoMetrics    = &apiError{status: http.StatusServiceUnavailable, code: "METRICS_UNAVAILABLE", message: "The figures are not available"}
 	errInternal     = &apiError{status: http.StatusInternalServerError, code: "INTERNAL", message: "Internal error"}
+	errDiskFull     = &apiError{status: http.StatusInsufficientStorage, code: "DISK_FULL", message: "The disk is full, so nothing was changed. Make some room and try again"}
+	errReadOnly     = &apiError{status: http.StatusServiceUnavailable, code: "READ_ONLY", message: "The data folder cannot be written, so nothing was changed. Check its permissions and the disk"}
 	errNotFound     = &apiError{status: http.StatusNotFound, code: "NOT_FOUND", message: "Not found"}
 	errKeyNotFound  = &apiError{status: http.StatusNotFound, code: "NOT_FOUND", message: "Key not found"}
 	errKeyScope     = &apiError{status: http.StatusForbidden, code: "KEY_SCOPE", message: "This key lacks the scope manage"}
@@ -97,7 +99,7 @@ func (a *api) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if e == errInternal && strings.HasPrefix(r.URL.Path, "/api/combos") {
 		code, category = "INTERNAL_001", "internal" // settings sheet §2.14
 	}
-	if e == errInternal {
+	if e == errInternal || e == errDiskFull || e == errReadOnly {
 		a.log.ErrorContext(r.Context(), "management request failed",
 			"method", r.Method, "path", r.URL.Path, "correlation", id, "error", err)
 	}
@@ -125,6 +127,10 @@ func known(err error) *apiError {
 		return errKeyName
 	case errors.Is(err, control.ErrNoDesktop):
 		return errNoDesktop
+	case errors.Is(err, control.ErrDiskFull):
+		return errDiskFull
+	case errors.Is(err, control.ErrReadOnly):
+		return errReadOnly
 	case errors.Is(err, context.DeadlineExceeded):
 		return errTimeout
 	default:
