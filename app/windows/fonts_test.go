@@ -3,6 +3,7 @@
 package windows
 
 import (
+	"bytes"
 	"testing"
 
 	"fyne.io/fyne/v2"
@@ -48,6 +49,35 @@ func TestDevanagariIsShaped(t *testing.T) {
 		if fyne.MeasureText("विनंती", 13, s).Width <= fyne.MeasureText("व", 13, s).Width {
 			t.Errorf("%+v: the face has no letters", s)
 		}
+	}
+}
+
+// TestDevanagariStandsOnOneLineWithLatin compares the line of the face with that
+// of Fyne's own, from which the Latin letters beside it come.
+func TestDevanagariStandsOnOneLineWithLatin(t *testing.T) {
+	marathiBench(t, pageOverview)
+	for _, s := range []fyne.TextStyle{{}, {Bold: true}} {
+		size, base := fyne.CurrentApp().Driver().RenderedTextSize("विनंती", 100, s, nil)
+		_ = i18n.Use("en")
+		latin, line := fyne.CurrentApp().Driver().RenderedTextSize("request", 100, s, newLook("light").Theme.Font(s))
+		_ = i18n.Use("mr")
+		if d := base - line; d < -0.5 || d > 0.5 {
+			t.Errorf("%+v: the baseline is at %v, that of Latin letters at %v", s, base, line)
+		}
+		if d := size.Height - latin.Height; d < -0.5 || d > 0.5 {
+			t.Errorf("%+v: the line is %v high, that of Latin letters %v", s, size.Height, latin.Height)
+		}
+	}
+	broken := []byte{0, 1, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 'h'}
+	if got := onOneLine(broken); !bytes.Equal(got, broken) {
+		t.Error("a face that is none was changed")
+	}
+}
+
+func TestMonospacedWordsHaveTheirLetters(t *testing.T) {
+	mono := fyne.TextStyle{Monospace: true}
+	if speltOut("*-mini शी जुळणारे", mono).Monospace || !speltOut("claude-*", mono).Monospace {
+		t.Error("monospaced words are drawn with the wrong face")
 	}
 }
 

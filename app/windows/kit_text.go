@@ -4,6 +4,7 @@ package windows
 
 import (
 	"strings"
+	"unicode/utf8"
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/canvas"
@@ -86,7 +87,9 @@ func (t *text) show(s string, r view.Role) {
 // cut reports whether the text does not show whole.
 func (t *text) cut() bool { return t.clip && len(t.shown) == 1 && t.shown[0] != t.content }
 
-func (t *text) measure(s string) fyne.Size { return fyne.MeasureText(s, t.size, t.style) }
+func (t *text) measure(s string) fyne.Size {
+	return fyne.MeasureText(s, t.size, speltOut(s, t.style))
+}
 
 // Resize lays the words out for the new width.
 func (t *text) Resize(s fyne.Size) {
@@ -138,7 +141,7 @@ func (t *text) wrapLines(width float32) []string {
 	for para := range strings.SplitSeq(t.content, "\n") {
 		indent := para[:len(para)-len(strings.TrimLeft(para, " "))]
 		line := ""
-		for word := range strings.FieldsSeq(para) {
+		for _, word := range together(strings.Fields(para)) {
 			next := word
 			if line == "" && indent != "" {
 				next, indent = indent+word, ""
@@ -158,6 +161,20 @@ func (t *text) wrapLines(width float32) []string {
 			}
 		}
 		out = append(out, line)
+	}
+	return out
+}
+
+// together keeps a number and its unit in one piece.
+func together(words []string) []string {
+	out := words[:0]
+	for i := 0; i < len(words); i++ {
+		word := words[i]
+		if i+1 < len(words) && strings.Trim(word, "0123456789.,") == "" && !strings.HasSuffix(word, ",") && utf8.RuneCountInString(words[i+1]) <= 3 {
+			i++
+			word += " " + words[i]
+		}
+		out = append(out, word)
 	}
 	return out
 }
@@ -220,7 +237,7 @@ func (r *textRenderer) Layout(size fyne.Size) {
 	}
 	for i, s := range lines {
 		l := r.lines[i]
-		l.Text, l.Color, l.TextSize, l.TextStyle, l.Alignment = s, colour, r.t.size, r.t.style, r.t.align
+		l.Text, l.Color, l.TextSize, l.TextStyle, l.Alignment = s, colour, r.t.size, speltOut(s, r.t.style), r.t.align
 		l.Move(fyne.NewPos(0, top+float32(i)*h))
 		l.Resize(fyne.NewSize(size.Width, h))
 	}
