@@ -32,7 +32,7 @@ func newStateSwitch(change func(bool), act func()) *stateSwitch {
 		shape: newShape(view.ShapeRing, view.RoleMuted, 14), state: newText("", view.RoleText).wrapped(), more: newCaption("").wrapped(),
 	}
 	s.action = newButton("", act)
-	s.live = container.New(line{gap: 6, grow: s.state}, s.shape, s.state, s.action)
+	s.live = container.New(&liveLine{}, s.shape, s.state, s.action)
 	words := container.New(stack{2}, s.name, s.about, s.live, container.New(inset{0, 0, 0, 20}, s.more))
 	s.box = bordered(nil, nil, container.New(inset{0, 12, 0, 0}, container.NewVBox(s.toggle)), nil, words)
 	return s
@@ -53,6 +53,53 @@ func (s *stateSwitch) show(v view.Switch, draft bool) {
 	s.action.set(v.Action)
 	show(s.action, v.Can)
 	s.box.Refresh()
+}
+
+// liveLine sets shape, state and button on one line, or the button below where
+// the words would have too little room.
+type liveLine struct{ below bool }
+
+// leastState is the room of the words beside the button.
+const leastState float32 = 150
+
+// Layout places the three.
+func (l *liveLine) Layout(objects []fyne.CanvasObject, size fyne.Size) {
+	shape, state, action := objects[0], objects[1], objects[2]
+	left, button := shape.MinSize().Width+6, action.MinSize()
+	room := size.Width - left
+	l.below = action.Visible() && room-button.Width-6 < leastState
+	if action.Visible() && !l.below {
+		room -= button.Width + 6
+	}
+	state.Resize(fyne.NewSize(room, state.Size().Height)) // the height comes from the width
+	high := state.MinSize().Height
+	top := high
+	if !l.below {
+		top = size.Height
+	}
+	shape.Resize(fyne.NewSize(shape.MinSize().Width, min(top, shape.MinSize().Height)))
+	shape.Move(fyne.NewPos(0, (top-shape.Size().Height)/2))
+	state.Resize(fyne.NewSize(room, top))
+	state.Move(fyne.NewPos(left, 0))
+	action.Resize(button)
+	if l.below {
+		action.Move(fyne.NewPos(left, high+gapSmall))
+		return
+	}
+	action.Move(fyne.NewPos(size.Width-button.Width, (top-button.Height)/2))
+}
+
+// MinSize is the height of the one line, or of the two.
+func (l *liveLine) MinSize(objects []fyne.CanvasObject) fyne.Size {
+	shape, state, action := objects[0].MinSize(), objects[1].MinSize(), objects[2].MinSize()
+	if !objects[2].Visible() {
+		action = fyne.Size{}
+	}
+	high := max(shape.Height, state.Height)
+	if l.below {
+		return fyne.NewSize(shape.Width+6+max(state.Width, action.Width), high+gapSmall+action.Height)
+	}
+	return fyne.NewSize(shape.Width+12+state.Width+action.Width, max(high, action.Height))
 }
 
 // claudeBox is the Claude section of a connection: both switches and the quota

@@ -84,7 +84,7 @@ func (p *combos) build() fyne.CanvasObject {
 	p.table.onKey = p.typed
 	p.now = newText("", view.RoleText).wrapped()
 	p.name, p.help = newText("", view.RoleText).bold().clipped(), newText("", view.RoleMuted).wrapped()
-	p.steps = newLiveRows(columns{gap: 12, edge: 0, list: []column{{width: 20, right: true}, {width: 130, flex: 3}, {width: 130, flex: 3}, {width: 130, flex: 2}, {width: 64, right: true, priority: 1}}},
+	p.steps = newLiveRows(columns{gap: 12, edge: 0, list: []column{{width: 20, right: true}, {width: 120, flex: 2}, {width: 130, flex: 4}, {width: 150, flex: 1}, {width: 64, right: true, priority: 1}}},
 		func() []fyne.CanvasObject {
 			return []fyne.CanvasObject{newText("", view.RoleMuted).right(), newMono("").clipped(), newText("", view.RoleMuted).clipped(), newBadge(), newText("", view.RoleMuted).right()}
 		})

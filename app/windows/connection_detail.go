@@ -173,9 +173,24 @@ func (v *verdictLine) hide() { v.box.Hide() }
 type factsLayout struct{ wide []bool }
 
 const (
-	factLabel  float32 = 108
+	factLabel  float32 = 100 // the least width of the labels at the left
+	factMost   float32 = 132 // and of any
 	factHeight float32 = 22
 )
+
+// label is the width that a column's labels take.
+func (l *factsLayout) label(objects []fyne.CanvasObject, at [][2]int, column int) float32 {
+	width := float32(0)
+	for i, p := range at {
+		if t, ok := objects[2*i].(*text); ok && p[1] == column {
+			width = max(width, t.measure(t.content).Width)
+		}
+	}
+	if column == 0 {
+		width = max(width, factLabel)
+	}
+	return min(width+gap, factMost)
+}
 
 // places returns the line and the column of each pair, and how many lines there
 // are.
@@ -198,15 +213,17 @@ func (l *factsLayout) places(pairs int) (at [][2]int, lines int) {
 func (l *factsLayout) Layout(objects []fyne.CanvasObject, size fyne.Size) {
 	half := (size.Width - gapGroup) / 2
 	at, _ := l.places(len(objects) / 2)
+	labels := [2]float32{l.label(objects, at, 0), l.label(objects, at, 1)}
 	for i, p := range at {
+		label := labels[p[1]]
 		x, y, width := float32(p[1])*(half+gapGroup), float32(p[0])*factHeight, half
 		if i < len(l.wide) && l.wide[i] {
 			width = size.Width
 		}
 		objects[2*i].Move(fyne.NewPos(x, y))
-		objects[2*i].Resize(fyne.NewSize(factLabel, factHeight))
-		objects[2*i+1].Move(fyne.NewPos(x+factLabel+gap, y))
-		objects[2*i+1].Resize(fyne.NewSize(width-factLabel-gap, factHeight))
+		objects[2*i].Resize(fyne.NewSize(label, factHeight))
+		objects[2*i+1].Move(fyne.NewPos(x+label+gap, y))
+		objects[2*i+1].Resize(fyne.NewSize(width-label-gap, factHeight))
 	}
 }
 

@@ -266,10 +266,10 @@ type breakerTable struct {
 func newBreakerTable(p *cooldowns) *breakerTable {
 	t := &breakerTable{p: p}
 	t.cols = columns{gap: 12, edge: 10, list: []column{
-		{title: view.T("Provider"), width: 130, flex: 3},
-		{title: view.T("State"), width: 150, flex: 2},
-		{title: view.T("Failures"), width: 140, flex: 1},
-		{title: view.T("Last failure"), width: 130, flex: 2, priority: 1},
+		{title: view.T("Provider"), width: 130, flex: 2},
+		{title: view.T("State"), width: 172, flex: 2},
+		{title: view.T("Failures"), width: 112, flex: 1},
+		{title: view.T("Last failure"), width: 138, flex: 2, priority: 1},
 		{title: view.T("Opened in a row"), width: 96, right: true, priority: 2},
 	}}
 	t.list = newPickList(func() int { return len(t.rows) }, func() fyne.CanvasObject {

@@ -88,7 +88,13 @@ func (d *drillDialog) build() {
 	d.result.Hide()
 	d.hint = newText(view.T("A twin of the combo, in memory, gets the requests. No provider is asked, no key is used, and nothing of the real state changes. Its clock runs fast, so that waits are short."), view.RoleMuted).wrapped()
 	options := container.New(line{gap: gap}, newText(view.T("Requests"), view.RoleMuted), d.count, newText(view.T("Pause between them"), view.RoleMuted), d.spacing)
-	top := container.New(stack{12}, d.hint, table, options)
+	side := float32(1)
+	if len(d.faults) > 4 {
+		side = 14 // the scroll bar's
+	}
+	lines := container.New(inset{1, side, 1, 1}, table)
+	faults := container.New(upTo{lines, faultsHeight}, container.NewVScroll(lines))
+	top := container.New(stack{12}, d.hint, faults, options)
 	head := container.New(inset{18, gapEdge, 8, gapEdge}, newTitle(view.Tf("Fault drill of %s", d.combo.Name)))
 	foot := container.New(inset{12, gapEdge, gapGroup, gapEdge}, rightAligned(newButton(view.T("Close"), func() { d.modal.cancel() }), d.run))
 	body := bordered(container.New(inset{0, 0, 12, 0}, top), nil, nil, nil, d.result)
@@ -97,6 +103,10 @@ func (d *drillDialog) build() {
 		d.u.win.Canvas().Focus(d.faults[0].kind)
 	}
 }
+
+// faultsHeight is the most that the lines of the connections take: more of them
+// scroll, so that the answers keep their room.
+const faultsHeight = 142
 
 // connections are those that the combo's steps may use, as far as the window
 // can tell; the proxy knows better and refuses what is none.
@@ -163,6 +173,7 @@ func (d *drillDialog) done(report control.DrillReport, err error) {
 	d.list.Refresh()
 	d.choose(0)
 	d.modal.Refresh()
+	d.list.ScrollToTop() // the choice scrolled a list that had no room yet
 }
 
 func (d *drillDialog) newLine() fyne.CanvasObject {

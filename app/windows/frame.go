@@ -48,7 +48,7 @@ func newFrame(u *ui) *frame {
 	f.title, f.line = newTitle(""), newText("", view.RoleMuted).clipped()
 	f.right = container.New(line{gap: gap})
 	titles := container.New(line{gap: gap, grow: f.title}, f.shape, f.title)
-	f.head = container.New(headLayout{f.line}, titles, f.line, f.right)
+	f.head = container.New(headLayout{f.line, f.keepsStill}, titles, f.line, f.right)
 	header := container.New(inset{gapGroup, gapEdge, 12, gapEdge}, f.head)
 	f.banner = newBanner(view.ShapeDotted, view.RoleWarning, nil)
 	f.notice = newBanner(view.ShapeCross, view.RoleError, func() { f.hide(f.notice) })
@@ -59,6 +59,10 @@ func newFrame(u *ui) *frame {
 	f.root = container.NewStack(container.New(railLayout{f.rail}, f.rail, f.page), tips.install())
 	return f
 }
+
+// keepsStill tells the header that its action must not move with the line: the
+// tabs of the settings have a line each.
+func (f *frame) keepsStill() bool { return f.u.current != nil && f.u.current.key() == pageSettings }
 
 // show puts a page into the frame.
 func (f *frame) show(p page) {

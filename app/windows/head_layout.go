@@ -7,7 +7,10 @@ import "fyne.io/fyne/v2"
 // headLayout sets title, line and action of a page's header. The line has its
 // place beside the action; one that is too long for that runs on below it, and
 // title and action move up for it.
-type headLayout struct{ line *text }
+type headLayout struct {
+	line  *text
+	still func() bool // the action is always up; may be nil
+}
 
 // lift is how far the action may reach above the header's own room.
 const lift = 8
@@ -23,6 +26,8 @@ func (l headLayout) Layout(objects []fyne.CanvasObject, size fyne.Size) {
 	width, y := beside, (size.Height-side.Height)/2
 	if l.line.measure(l.line.content).Width > beside {
 		width, y = size.Width, max(-lift, high-side.Height)
+	} else if l.still != nil && l.still() {
+		y = max(-lift, high-side.Height)
 	}
 	titles.Move(fyne.NewPos(0, 0))
 	titles.Resize(fyne.NewSize(beside, high))

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/test"
+	"fyne.io/fyne/v2/theme"
 )
 
 func TestALongLineOfTheHeaderRunsOnBelowTheAction(t *testing.T) {
@@ -37,5 +39,49 @@ func TestAChoiceStaysInUseWhenTheColoursChange(t *testing.T) {
 	off.Refresh()
 	if c.Disabled() || !off.Disabled() || c.worn.theme != b.app.Settings().Theme() {
 		t.Errorf("in use: %v, switched off: %v, wears %v", !c.Disabled(), off.Disabled(), c.worn)
+	}
+}
+
+func TestTheTabsOfTheSettingsStayWhereTheyAre(t *testing.T) {
+	b := newBench(t, "well", "settings/general")
+	b.win.Resize(fyne.NewSize(1000, 680))
+	at := func(section string) fyne.Position {
+		b.goTo("settings/" + section)
+		b.frame.head.Refresh()
+		return b.frame.right.Position()
+	}
+	if general, resilience := at(sectionGeneral), at(sectionResilience); general != resilience {
+		t.Errorf("the tabs move from %v to %v", general, resilience)
+	}
+}
+
+func TestRowsTakeNewColours(t *testing.T) {
+	b := newBench(t, "busy", pageCooldowns)
+	b.win.Canvas().Capture()
+	s := b.fake.settings
+	s.Theme = "dark"
+	b.goTo(pageOverview)
+	b.useSettings(s)
+	b.goTo(pageCooldowns)
+	seen := 0
+	walk(b.top(), func(o fyne.CanvasObject) bool {
+		if x, ok := o.(*tick); ok {
+			seen++
+			if r := test.WidgetRenderer(x).(*tickRenderer); r.box.FillColor != paint(theme.ColorNameInputBackground) {
+				t.Errorf("a box is drawn in %v", r.box.FillColor)
+			}
+		}
+		return false
+	})
+	if seen == 0 {
+		t.Error("there is no box to tick")
+	}
+}
+
+func TestSentencesBeginWithACapitalWhereLettersHaveOne(t *testing.T) {
+	for in, want := range map[string]string{"": "", "must be a number": "Must be a number.", "última hora.": "Última hora.", "उघडेपर्यंत": "उघडेपर्यंत."} {
+		if got := sentenceCase(in); got != want {
+			t.Errorf("%q became %q", in, got)
+		}
 	}
 }

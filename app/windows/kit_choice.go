@@ -247,12 +247,16 @@ type dress struct {
 	variant fyne.ThemeVariant
 }
 
+func dressNow() dress {
+	s := fyne.CurrentApp().Settings()
+	return dress{s.Theme(), s.ThemeVariant()}
+}
+
 // Refresh draws the select. Its arrow keeps the colour of its first drawing
 // where the colours changed while it was not shown, unless its drawing changes:
 // switched off and on again it does.
 func (c *choice) Refresh() {
-	s := fyne.CurrentApp().Settings()
-	if now := (dress{s.Theme(), s.ThemeVariant()}); c.worn != now {
+	if now := dressNow(); c.worn != now {
 		c.worn = now
 		if !c.Disabled() {
 			c.Disable()
@@ -264,7 +268,7 @@ func (c *choice) Refresh() {
 
 func newChoice(options []string, change func(string)) *choice {
 	c := &choice{}
-	c.Options, c.OnChanged = options, change
+	c.Options, c.OnChanged, c.PlaceHolder = options, change, view.T("Choose…")
 	c.ExtendBaseWidget(c)
 	return c
 }

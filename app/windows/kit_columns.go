@@ -229,8 +229,14 @@ func (h *tableHead) Cursor() desktop.Cursor {
 	return desktop.DefaultCursor
 }
 
-// settle lays a row out anew when its columns have changed.
+// settle lays a row out anew when its columns have changed, and draws it anew
+// when the colours have: a list fills its rows, and draws what did not change no
+// second time.
 func (r *row) settle() {
+	if now := dressNow(); r.worn != now {
+		r.worn = now
+		r.Refresh()
+	}
 	if r.laid != r.cols.turn {
 		r.laid = r.cols.turn
 		r.Refresh()

@@ -205,6 +205,22 @@ func (s sized) MinSize(objects []fyne.CanvasObject) fyne.Size {
 	return out
 }
 
+// upTo gives a scroll the height of its content, and no more than most: what is
+// higher scrolls.
+type upTo struct {
+	content fyne.CanvasObject
+	most    float32
+}
+
+// Layout gives the scroll all there is.
+func (u upTo) Layout(objects []fyne.CanvasObject, size fyne.Size) { sized{}.Layout(objects, size) }
+
+// MinSize is the content's, bounded.
+func (u upTo) MinSize([]fyne.CanvasObject) fyne.Size {
+	least := u.content.MinSize()
+	return fyne.NewSize(least.Width, min(least.Height, u.most))
+}
+
 // column is one column of a table: a fixed width, or a share of what is left.
 type column struct {
 	key      string

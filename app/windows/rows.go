@@ -31,6 +31,7 @@ type row struct {
 	focused bool   // of a keyRow
 	cell    int    // under the pointer
 	laid    int    // the turn of the columns that it was laid out for
+	worn    dress  // the colours that it was drawn in
 	lay     func() // lays the cells out anew
 }
 

@@ -90,6 +90,9 @@ type offersLayout struct{ gap float32 }
 
 func (l offersLayout) Layout(objects []fyne.CanvasObject, size fyne.Size) {
 	w := (size.Width - l.gap) / 2
+	for _, o := range objects {
+		o.Resize(fyne.NewSize(w, o.Size().Height)) // wrapped texts find their height from the width
+	}
 	h := l.height(objects)
 	for i, o := range objects {
 		o.Move(fyne.NewPos(float32(i%2)*(w+l.gap), float32(i/2)*(h+l.gap)))
@@ -97,7 +100,14 @@ func (l offersLayout) Layout(objects []fyne.CanvasObject, size fyne.Size) {
 	}
 }
 
-func (l offersLayout) height([]fyne.CanvasObject) float32 { return 92 }
+// height is that of the highest card: all are alike.
+func (l offersLayout) height(objects []fyne.CanvasObject) float32 {
+	h := float32(92)
+	for _, o := range objects {
+		h = max(h, o.MinSize().Height)
+	}
+	return h
+}
 
 func (l offersLayout) MinSize(objects []fyne.CanvasObject) fyne.Size {
 	lines := float32((len(objects) + 1) / 2)

@@ -132,6 +132,6 @@ func ActivityLine(list []control.Activity) string {
 	case failed == 0:
 		return Tf("Of the last %d requests all were answered, %d by another connection than the first.", len(list), over)
 	default:
-		return Tf("Of the last %d requests %d moved to another connection and were answered, %d failed.", len(list), over, failed)
+		return Tf("Of the last %d requests, answered by another connection than the first: %d, failed: %d.", len(list), over, failed)
 	}
 }

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"strings"
 	"time"
 
 	"breakwater/proxy/control"
@@ -119,11 +120,16 @@ func stateRest(s control.State, until, now time.Time) string {
 	}
 }
 
+// ofBreaker is a state's word as it is said of a breaker, which in some
+// languages is not that of a connection; where there is none of its own the
+// text is "breaker|" and the word.
+func ofBreaker(s string) string { return strings.TrimPrefix(s, "breaker|") }
+
 // BreakerBadge returns the badge of a provider's breaker at a moment.
 func BreakerBadge(br control.Breaker, now time.Time) Badge {
 	switch br.State {
 	case "OPEN":
-		b := Badge{Shape: ShapeBroken, Role: RoleError, Word: T("open")}
+		b := Badge{Shape: ShapeBroken, Role: RoleError, Word: ofBreaker(T("breaker|open"))}
 		if br.Until != nil {
 			b.Rest, b.Tip = stateRest(control.StateOpen, *br.Until, now), Exact(*br.Until)
 		}
@@ -131,7 +137,7 @@ func BreakerBadge(br control.Breaker, now time.Time) Badge {
 	case "HALF_OPEN":
 		return Badge{Shape: ShapeDotted, Role: RolePrimary, Word: T("probing")}
 	case "DEGRADED":
-		return Badge{Shape: ShapeHalf, Role: RoleWarning, Word: T("degraded")}
+		return Badge{Shape: ShapeHalf, Role: RoleWarning, Word: ofBreaker(T("breaker|degraded"))}
 	default:
 		return Badge{Shape: ShapeDisc, Role: RoleSuccess, Word: T("closed")}
 	}

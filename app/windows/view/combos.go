@@ -30,7 +30,7 @@ func ComboRows(list []control.Combo) []ComboRow {
 // CombosLine is the header line of the combos page.
 func CombosLine(n int) string {
 	if n == 0 {
-		return T("None yet.")
+		return T("You have none yet.")
 	}
 	return T("Each is a model name of your own that stands for several targets.")
 }

@@ -29,7 +29,7 @@ var Light = Palette{
 	Text: rgb(0x16212B), Muted: rgb(0x4A5866), Disabled: rgb(0x515D69),
 	Primary: rgb(0x0A5F95), Success: rgb(0x14693A), Warning: rgb(0x7D5000), Error: rgb(0xA8231C),
 	OnPrimary: rgb(0xFFFFFF), OnState: rgb(0xFFFFFF),
-	Line: rgb(0xDCE2E8), InputLine: rgb(0xB9C4CE), Scroll: veil(0x16212B, 0x50), Scrim: veil(0x16212B, 0x48), Shadow: veil(0x16212B, 0x38),
+	Line: rgb(0xDCE2E8), InputLine: rgb(0xB9C4CE), Scroll: veil(0x16212B, 0x50), Scrim: veil(0x16212B, 0x48), Shadow: veil(0x16212B, 0x26),
 	Hover: veil(0x0A5F95, 0x0D), Pressed: veil(0x0A5F95, 0x22), Selected: veil(0x0A5F95, 0x1C), Soft: veil(0x0A5F95, 0x14),
 }
 

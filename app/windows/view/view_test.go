@@ -392,10 +392,10 @@ func TestVerdictNeverRepeatsUpstreamText(t *testing.T) {
 func TestActivityLineCounts(t *testing.T) {
 	ok, over, bad := control.Activity{Result: "answered"}, control.Activity{Result: "answered", FailedOver: true}, control.Activity{Result: "failed"}
 	for want, list := range map[string][]control.Activity{
-		"Nothing has come in yet.":                                                          nil,
-		"The last 2 requests were answered at the first try.":                               {ok, ok},
-		"Of the last 2 requests all were answered, 1 by another connection than the first.": {ok, over},
-		"Of the last 3 requests 1 moved to another connection and were answered, 1 failed.": {ok, over, bad},
+		"Nothing has come in yet.":                                                             nil,
+		"The last 2 requests were answered at the first try.":                                  {ok, ok},
+		"Of the last 2 requests all were answered, 1 by another connection than the first.":    {ok, over},
+		"Of the last 3 requests, answered by another connection than the first: 1, failed: 1.": {ok, over, bad},
 	} {
 		if got := ActivityLine(list); got != want {
 			t.Errorf("%q, want %q", got, want)
