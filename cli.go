@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
+	"syscall"
 	"time"
 
 	"breakwater/db"
@@ -25,7 +27,7 @@ func command(ctx context.Context, args []string) int {
 	return cli.Run(ctx, cli.Env{
 		In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getenv: os.Getenv, Connect: connect, Backup: backup, Restore: restore, Ask: cli.AskHidden, Confirm: cli.Confirm,
 		Local: cli.LocalChecks{
-			Dir: folder, Database: db.Examine, Secrets: secretsOf, Address: proxy.Address,
+			Dir: folder, Database: db.Examine, Secrets: secretsOf, Writable: db.Writable, Remedy: remedy, Address: proxy.Address,
 			Port: expectedPort(os.Getenv), Home: home, Now: time.Now,
 		},
 	}, args)
@@ -65,15 +67,35 @@ func connect(ctx context.Context, w cli.Where) (control.Facade, func(), error) {
 	return c, c.Close, nil
 }
 
-func secretsOf(ctx context.Context, dir string) (string, error) {
+func secretsOf(ctx context.Context, dir string) (at cli.SecretsPlace, err error) {
+	if at.Where, at.Why, err = db.SecretsPlace(dir); err != nil || at.Where == "" {
+		return at, err
+	}
+	at.Chosen = os.Getenv(db.SecretsEnv) != ""
 	secrets, err := db.OpenSecrets(ctx, dir, db.SecretsOptions{})
-	if err != nil {
-		return "", err
+	if err == nil {
+		_, _, err = secrets.Secret(control.TokenSecret)
 	}
-	if _, _, err := secrets.Secret(control.TokenSecret); err != nil {
-		return "", err
+	return at, err
+}
+
+// remedy is what helps against an error of the data folder.
+func remedy(err error) string {
+	switch {
+	case errors.Is(err, db.ErrDamaged):
+		return "Quit Breakwater, then put a copy back: breakwater restore FILE (copies made by updates are the *.bak files beside it), or move the file away and start with an empty one."
+	case errors.Is(err, db.ErrNewer):
+		return "Start the newer version again."
+	case errors.Is(err, db.ErrSecretsDamaged):
+		return "Put secrets.enc and secrets.key back from a copy, or quit Breakwater, move both away and enter the keys again."
+	case errors.Is(err, db.ErrKeychain):
+		return "Unlock the keychain and run this in your desktop session, or set BREAKWATER_SECRETS=file and enter the keys again."
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
+		return "Make the data folder and its files writable for you, or name another folder with --data-dir."
+	case errors.Is(err, syscall.ENOSPC):
+		return "Make room on the disk; Breakwater goes on meanwhile and keeps what it cannot write in memory."
 	}
-	return secrets.Backend(), nil
+	return "Look at the data folder and its permissions, or name another with --data-dir."
 }
 
 // expectedPort is where clients look for the proxy.

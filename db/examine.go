@@ -11,6 +11,28 @@ import (
 	"time"
 )
 
+// trialBytes are written to see whether the disk takes them: more than the page
+// that a file system may have spare.
+const trialBytes = 64 << 10
+
+// Writable tries whether the database of a folder can be opened for writing and
+// whether the folder takes another file, which is removed again.
+func Writable(dir string) error {
+	f, err := os.OpenFile(filepath.Join(dir, FileName), os.O_RDWR, 0)
+	if err == nil {
+		err = f.Close()
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	trial, err := os.CreateTemp(dir, temporary(FileName+trialSuffix))
+	if err != nil {
+		return err
+	}
+	_, err = trial.Write(make([]byte, trialBytes))
+	return errors.Join(err, trial.Close(), os.Remove(trial.Name()))
+}
+
 // Examine looks through a whole database without writing to it, whether a
 // Breakwater uses it or not, and tells its size and schema. The error says
 // what is wrong: ErrDamaged, ErrNewer, or that it cannot be read.

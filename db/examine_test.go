@@ -2,6 +2,7 @@ package db
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -38,5 +39,33 @@ func TestExamineChangesNothing(t *testing.T) {
 	}
 	if contentOf(t, path) != broken {
 		t.Error("the damaged file has changed")
+	}
+}
+
+// Writable finds a folder that takes no file, and leaves nothing in one that
+// does.
+func TestWritable(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	before, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := Writable(dir); err != nil {
+		t.Error(err)
+	}
+	if after, err := os.ReadDir(dir); err != nil || len(after) != len(before) {
+		t.Errorf("%d files became %d, %v", len(before), len(after), err)
+	}
+	save(t, s, "a") // the store did not mind
+	if err := Writable(filepath.Join(dir, "nowhere")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a folder that is not there: %v", err)
+	}
+	folder := t.TempDir()
+	if err := os.Mkdir(filepath.Join(folder, FileName), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := Writable(folder); err == nil {
+		t.Error("a folder in the database's place can be written")
 	}
 }

@@ -7,11 +7,14 @@ import (
 	"regexp"
 )
 
+// trialSuffix is in the name of the file that Writable tries.
+const trialSuffix = ".trial"
+
 // halfWritten are the files that had not yet been renamed when the program was
 // killed: those of writePrivate, which may hold secrets, encrypted or the key to
 // them, and copies of the database.
 var halfWritten = regexp.MustCompile(`^(` + regexp.QuoteMeta(secretsFile) + `|` + regexp.QuoteMeta(keyFile) + `|` +
-	regexp.QuoteMeta(choiceFile) + `|` + regexp.QuoteMeta(FileName) + `\.seal)\.[0-9]+\.tmp$|^` +
+	regexp.QuoteMeta(choiceFile) + `|` + regexp.QuoteMeta(FileName) + `(\.seal|` + regexp.QuoteMeta(trialSuffix) + `))\.[0-9]+\.tmp$|^` +
 	regexp.QuoteMeta(FileName) + `(` + regexp.QuoteMeta(halfSuffix) + `|` + regexp.QuoteMeta(restoredSuffix) + `(-wal|-shm|-journal)?)$`)
 
 // removeLeftovers deletes what a killed program left half written in its data

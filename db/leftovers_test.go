@@ -13,7 +13,7 @@ import (
 func TestStartRemovesWhatAKilledProgramLeftHalfWritten(t *testing.T) {
 	dir := t.TempDir()
 	gone := []string{
-		"secrets.enc.1234567.tmp", "secrets.key.9.tmp", "secrets.backend.42.tmp", "breakwater.db.seal.77.tmp",
+		"secrets.enc.1234567.tmp", "secrets.key.9.tmp", "secrets.backend.42.tmp", "breakwater.db.seal.77.tmp", "breakwater.db.trial.5.tmp",
 		"breakwater.db.restored", "breakwater.db.restored-journal", "breakwater.db.bak.half",
 	}
 	stay := []string{

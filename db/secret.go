@@ -136,6 +136,30 @@ func rememberedChoice(dir string) (string, error) {
 	return "", nil
 }
 
+// SecretsPlace tells where the secrets of a data directory are kept, and why,
+// without opening or choosing anything. The place is empty before the first
+// start.
+func SecretsPlace(dir string) (place, why string, err error) {
+	remembered, err := rememberedChoice(dir)
+	if err != nil {
+		return "", "", err
+	}
+	switch forced := os.Getenv(SecretsEnv); {
+	case forced != "" && remembered != "" && forced != remembered:
+		return forced, fmt.Sprintf("because %s says so here; without it they are in the %s of this folder, and those are others", SecretsEnv, remembered), nil
+	case forced != "":
+		return forced, fmt.Sprintf("because %s says so", SecretsEnv), nil
+	case remembered == KeychainSecrets:
+		return remembered, "which answered at the first start", nil
+	case remembered == FileSecrets:
+		if _, err := os.Stat(filepath.Join(dir, choiceFile)); err != nil {
+			return remembered, "because " + secretsFile + " lies in the folder", nil //nolint:nilerr // it was not remembered
+		}
+		return remembered, "because no keychain answered at the first start", nil
+	}
+	return "", "", nil
+}
+
 // keychainPossible tells whether asking for a keychain makes sense at all:
 // without a session bus the library would try to start one.
 func keychainPossible() bool {

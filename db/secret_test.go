@@ -313,3 +313,46 @@ func TestDefaultDir(t *testing.T) {
 		t.Error("no home directory and no error")
 	}
 }
+
+// The doctor names the place that is in use and the reason, and chooses none by
+// asking.
+func TestSecretsPlaceNamesWhatIsInUse(t *testing.T) {
+	withKeychain(t)
+	want := func(dir, place, why string) {
+		t.Helper()
+		got, because, err := SecretsPlace(dir)
+		if err != nil || got != place || !strings.Contains(because, why) {
+			t.Errorf("%q %q %v, want %q because %q", got, because, err, place, why)
+		}
+	}
+	dir := t.TempDir()
+	want(dir, "", "")
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("asking left %v %v", left, err)
+	}
+	openSecrets(t, dir, SecretsOptions{})
+	want(dir, KeychainSecrets, "answered at the first start")
+	t.Setenv(SecretsEnv, FileSecrets)
+	want(dir, FileSecrets, "without it they are in the keychain")
+
+	forced := t.TempDir()
+	if err := openSecrets(t, forced, SecretsOptions{}).SetSecret("a", "b"); err != nil {
+		t.Fatal(err)
+	}
+	want(forced, FileSecrets, SecretsEnv+" says so")
+	t.Setenv(SecretsEnv, "")
+	want(forced, FileSecrets, "secrets.enc lies in the folder")
+
+	t.Setenv("DBUS_SESSION_BUS_ADDRESS", "")
+	if runtime.GOOS != "darwin" && runtime.GOOS != "windows" {
+		without := t.TempDir()
+		openSecrets(t, without, SecretsOptions{})
+		want(without, FileSecrets, "no keychain answered at the first start")
+	}
+	if err := os.WriteFile(filepath.Join(dir, choiceFile), []byte("drawer"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := SecretsPlace(dir); !errors.Is(err, ErrSecretsDamaged) {
+		t.Errorf("a damaged choice: %v", err)
+	}
+}

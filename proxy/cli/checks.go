@@ -61,21 +61,34 @@ func reason(err error) error {
 func checkDatabase(ctx context.Context, r *report, l LocalChecks, dir string) {
 	found, err := l.Database(ctx, dir)
 	if err != nil {
-		r.add(Problem, "database", err.Error(), "Quit Breakwater, move the file away, and put a copy (*.bak) in its place or start with an empty one.")
+		r.add(Problem, "database", err.Error(), l.Remedy(err))
+		return
+	}
+	if err := l.Writable(dir); err != nil {
+		r.add(Problem, "database", "cannot be written: "+err.Error(), l.Remedy(err))
 		return
 	}
 	r.ok("database", "%s", found)
 }
 
+// checkSecrets names the place in use and why it is that one.
 func checkSecrets(ctx context.Context, r *report, l LocalChecks, dir string) {
-	where, err := l.Secrets(ctx, dir)
+	const check = "secrets"
+	at, err := l.Secrets(ctx, dir)
+	where := map[string]string{"file": "in an encrypted file in the data folder, its key beside it", "keychain": "in the system's keychain"}[at.Where]
 	switch {
 	case err != nil:
-		r.add(Problem, "secrets", err.Error(), "Unlock the keychain, or set BREAKWATER_SECRETS=file and enter the keys again.")
-	case where == "file":
-		r.add(Remark, "secrets", "in an encrypted file; its key lies beside it", "A keychain (such as GNOME Keyring or KWallet) keeps them better.")
+		found := err.Error()
+		if where != "" {
+			found = "they are " + where + ", " + at.Why + ": " + found
+		}
+		r.add(Problem, check, found, l.Remedy(err))
+	case at.Where == "":
+		r.add(Skipped, check, "there are none yet", "")
+	case at.Where == "file" && !at.Chosen:
+		r.add(Remark, check, where+", "+at.Why, "Nothing to do; where there is a keychain (such as GNOME Keyring or KWallet), a new data folder uses that.")
 	default:
-		r.ok("secrets", "in the %s", where)
+		r.ok(check, "%s, %s", where, at.Why)
 	}
 }
 
@@ -119,6 +132,10 @@ func checkPort(ctx context.Context, r *report, port int, base string, running bo
 		if host == "::1" && !isTaken(err) {
 			continue // a system without IPv6
 		}
+		if alive(ctx, "http://"+net.JoinHostPort(host, strconv.Itoa(port))) {
+			r.add(Problem, check, fmt.Sprintf("port %d of %s is held by another Breakwater, with another data folder", port, host), "Quit that one (the demo: breakwater quit --demo), or start with --port and point the clients there.")
+			return
+		}
 		do := "End the program that holds it, or start with --port and point the clients there."
 		if runtime.GOOS != "windows" {
 			do += " \"lsof -i :" + strconv.Itoa(port) + "\" names it."
@@ -151,15 +168,23 @@ func checkProxyEnv(r *report, env func(string) string) {
 	no := env("NO_PROXY") + "," + env("no_proxy")
 	for _, host := range []string{"127.0.0.1", "localhost"} {
 		if !strings.Contains(no, host) && !strings.Contains(","+no+",", ",*,") {
-			r.add(Remark, check, strings.Join(set, ", ")+" is set and NO_PROXY lacks "+host+": clients may send their requests to the proxy", "export NO_PROXY=127.0.0.1,localhost,::1")
+			r.add(Remark, check, strings.Join(set, ", ")+" is set and NO_PROXY lacks "+host+": clients may send their requests to the proxy", noProxyLine(runtime.GOOS))
 			return
 		}
 	}
 	r.ok(check, "%s is set, and NO_PROXY leaves this machine out", strings.Join(set, ", "))
 }
 
+// noProxyLine is what the user types in the usual shell of a system.
+func noProxyLine(goos string) string {
+	if goos == "windows" {
+		return `$env:NO_PROXY = "127.0.0.1,localhost,::1"`
+	}
+	return "export NO_PROXY=127.0.0.1,localhost,::1"
+}
+
 // checkClock compares the clock with what is certain to be past.
-func checkClock(ctx context.Context, r *report, now func() time.Time, f control.Facade) {
+func checkClock(ctx context.Context, r *report, now func() time.Time, dir string, f control.Facade) {
 	const check = "clock"
 	const do = "Set the system's clock; cooldowns and expiries depend on it."
 	at := now()
@@ -174,7 +199,26 @@ func checkClock(ctx context.Context, r *report, now func() time.Time, f control.
 			return
 		}
 	}
+	if last := lastWrite(dir); last.Sub(at) > time.Minute {
+		r.add(Problem, check, "it is behind the last write in the data folder, of "+last.UTC().Format(time.RFC3339), do)
+		return
+	}
 	r.ok(check, "%s", at.UTC().Format(time.RFC3339))
+}
+
+// lastWrite is when a file of the folder was last written, zero when that
+// cannot be told.
+func lastWrite(dir string) (last time.Time) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return last // the check of the folder says so
+	}
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil && info.Mode().IsRegular() && info.ModTime().After(last) {
+			last = info.ModTime()
+		}
+	}
+	return last
 }
 
 func checkVersion(ctx context.Context, r *report, f control.Facade) {

@@ -11,15 +11,27 @@ import (
 	"breakwater/proxy/control"
 )
 
+// SecretsPlace says where secrets are kept.
+type SecretsPlace struct {
+	Where  string // empty before the first start
+	Why    string
+	Chosen bool // by the user, and not for want of a keychain
+}
+
 // LocalChecks are what the doctor looks at without a running Breakwater. They
-// change nothing.
+// leave everything as it was.
 type LocalChecks struct {
 	// Dir returns the data folder that is meant.
 	Dir func(w Where) (string, error)
 	// Database examines the database of a folder and tells its size and schema.
 	Database func(ctx context.Context, dir string) (string, error)
-	// Secrets opens the secrets of a folder and tells where they are kept.
-	Secrets func(ctx context.Context, dir string) (string, error)
+	// Secrets opens the secrets of a folder and tells where they are kept, also
+	// when that fails.
+	Secrets func(ctx context.Context, dir string) (SecretsPlace, error)
+	// Writable tries whether the folder and its database can be written.
+	Writable func(dir string) error
+	// Remedy is what the user can do about an error of the three above.
+	Remedy func(err error) string
 	// Address returns where the Breakwater of a folder listens.
 	Address func(dir string) (string, error)
 	Port    int    // that clients expect
@@ -128,7 +140,7 @@ func (c *call) examine(ctx context.Context, r *report, offline bool) {
 			r.add(Problem, "running", err.Error(), "Quit it from its tray and start it again.")
 		}
 	}
-	checkClock(ctx, r, l.Now, f)
+	checkClock(ctx, r, l.Now, dir, f)
 	if f == nil {
 		r.add(Skipped, "connections", "Breakwater does not run", "Start it with breakwater, or breakwater --headless.")
 		return

@@ -28,7 +28,9 @@ type clinic struct {
 	port  int
 	fake  *facadetest.Fake
 	db    error
-	where string // of the secrets
+	write error // of writing to the folder
+	at    SecretsPlace
+	lost  error // of opening the secrets
 	now   time.Time
 }
 
@@ -44,7 +46,7 @@ func newClinic(t *testing.T) *clinic {
 	if err := os.Chmod(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	c := &clinic{env: map[string]string{}, home: t.TempDir(), dir: dir, port: port, fake: facadetest.New(), where: "keychain", now: time.Now()}
+	c := &clinic{env: map[string]string{}, home: t.TempDir(), dir: dir, port: port, fake: facadetest.New(), at: SecretsPlace{Where: "keychain", Why: "which answered"}, now: time.Now()}
 	c.fake.Tested = control.TestResult{Valid: true, LatencyMs: 3}
 	c.fake.Change(func(s *control.Snapshot) {
 		s.Version = build.Version
@@ -71,7 +73,9 @@ func (c *clinic) doctor(t *testing.T, args ...string) (int, map[string][]Finding
 		Local: LocalChecks{
 			Dir:      func(Where) (string, error) { return c.dir, nil },
 			Database: func(context.Context, string) (string, error) { return "whole", c.db },
-			Secrets:  func(context.Context, string) (string, error) { return c.where, nil },
+			Secrets:  func(context.Context, string) (SecretsPlace, error) { return c.at, c.lost },
+			Writable: func(string) error { return c.write },
+			Remedy:   func(err error) string { return "mend " + err.Error() },
 			Address: func(string) (string, error) {
 				if c.url == "" {
 					return "", errors.New("not running")
@@ -139,12 +143,9 @@ func TestWhatTheDoctorFinds(t *testing.T) {
 		found string
 	}{
 		{"P57 the port is held by another program", func(t *testing.T, c *clinic) {
-			l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { _ = l.Close() })
-			c.port = l.Addr().(*net.TCPAddr).Port
+			srv := httptest.NewServer(http.NotFoundHandler())
+			t.Cleanup(srv.Close)
+			c.port = srv.Listener.Addr().(*net.TCPAddr).Port
 		}, nil, "port", Problem, "is held by another program"},
 		{"it listens elsewhere", func(t *testing.T, c *clinic) { c.start(t); c.port = 7411 }, nil, "port", Remark, "clients expect port 7411"},
 		{"P58 a proxy that catches this machine", func(_ *testing.T, c *clinic) { c.env["https_proxy"] = "http://127.0.0.1:9" }, nil, "proxy", Remark, "NO_PROXY lacks 127.0.0.1"},
@@ -152,7 +153,23 @@ func TestWhatTheDoctorFinds(t *testing.T) {
 			c.env["HTTP_PROXY"], c.env["NO_PROXY"] = "http://127.0.0.1:9", "127.0.0.1,localhost"
 		}, nil, "proxy", Fine, "leaves this machine out"},
 		{"P51 a damaged database", func(_ *testing.T, c *clinic) { c.db = errors.New("the database is damaged") }, nil, "database", Problem, "damaged"},
-		{"secrets in a file", func(_ *testing.T, c *clinic) { c.where = "file" }, nil, "secrets", Remark, "encrypted file"},
+		{"a database that cannot be written", func(_ *testing.T, c *clinic) { c.write = errors.New("read-only file system") }, nil, "database", Problem, "cannot be written: read-only"},
+		{"secrets in a file", func(_ *testing.T, c *clinic) { c.at = SecretsPlace{Where: "file", Why: "no keychain answered"} }, nil, "secrets", Remark, "in an encrypted file in the data folder, its key beside it, no keychain answered"},
+		{"secrets in a file by choice", func(_ *testing.T, c *clinic) { c.at = SecretsPlace{Where: "file", Why: "as you said", Chosen: true} }, nil, "secrets", Fine, "encrypted file"},
+		{"secrets that cannot be opened", func(_ *testing.T, c *clinic) {
+			c.at, c.lost = SecretsPlace{Where: "file", Why: "as you said"}, errors.New("damaged")
+		}, nil, "secrets", Problem, "they are in an encrypted file in the data folder, its key beside it, as you said: damaged"},
+		{"no secrets yet", func(_ *testing.T, c *clinic) { c.at = SecretsPlace{} }, nil, "secrets", Skipped, "none yet"},
+		{"P57 another Breakwater holds the port", func(t *testing.T, c *clinic) { c.start(t); c.url = "" }, nil, "port", Problem, "another Breakwater"},
+		{"a clock behind the data folder", func(t *testing.T, c *clinic) {
+			path := filepath.Join(c.dir, "breakwater.db")
+			if err := os.WriteFile(path, nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Chtimes(path, c.now.Add(time.Hour), c.now.Add(time.Hour)); err != nil {
+				t.Fatal(err)
+			}
+		}, nil, "clock", Problem, "behind the last write"},
 		{"a clock of another century", func(_ *testing.T, c *clinic) { c.now = time.Unix(0, 0) }, nil, "clock", Problem, "1970"},
 		{"a clock behind the log", func(t *testing.T, c *clinic) {
 			c.start(t)
@@ -217,6 +234,12 @@ func TestWhatTheDoctorFinds(t *testing.T) {
 				t.Errorf("%+v, want %s with %q", f, tc.state, tc.found)
 			}
 		})
+	}
+}
+
+func TestTheDoctorSpeaksTheShellOfTheSystem(t *testing.T) {
+	if w, l := noProxyLine("windows"), noProxyLine("linux"); !strings.HasPrefix(w, "$env:") || !strings.HasPrefix(l, "export ") {
+		t.Error(w, l)
 	}
 }
 
