@@ -61,6 +61,7 @@ func record(id string) control.ConnectionRecord {
 			MaxConcurrent: 3, RateLimitOverrides: admission.Overrides{RPM: new(int64(9)), ModelConcurrency: map[string]int{"m": 2}},
 			QuotaWindowThresholds: map[string]int64{"weekly": 0}, RotationOverrides: control.RotationOverrides{RotateOn429: new(false), Error500Threshold: 4},
 			Tags: []string{"eu"}, Group: "Team",
+			Extras: control.Extras{ExcludedModels: []string{"claude-opus-*"}, UserAgent: "Own/1", ValidationModel: "claude-haiku", PerModelQuota: new(false)},
 		},
 		ID: id, Provider: "anthropic", Name: "Work " + id, Credential: "apikey", BaseURL: "http://127.0.0.1:9/v1",
 		Dialects: []string{"anthropic"}, DefaultModel: "claude-opus-5", Models: []string{"claude-*"}, Priority: 3,

@@ -35,6 +35,10 @@ type extras struct {
 	Tags                  []string                   `json:"tags"`
 	Group                 string                     `json:"group"`
 	HealthCheckInterval   *int64                     `json:"healthCheckInterval"`
+	ExcludedModels        []string                   `json:"excludedModels"`
+	UserAgent             string                     `json:"customUserAgent"`
+	ValidationModel       string                     `json:"validationModelId"`
+	PerModelQuota         *bool                      `json:"passthroughModels"`
 
 	TimeoutMs        int64  `json:"timeoutMs"`
 	OrganizationUUID string `json:"organizationUUID"`
@@ -47,6 +51,7 @@ type extras struct {
 // limits returns the limits of a connection.
 func (x *extras) limits(maxConcurrent int) control.Limits {
 	l := control.Limits{MaxConcurrent: maxConcurrent, QuotaWindowThresholds: x.QuotaWindowThresholds, Tags: x.Tags, Group: x.Group, HealthCheckInterval: x.HealthCheckInterval}
+	l.Extras = control.Extras{ExcludedModels: x.ExcludedModels, UserAgent: x.UserAgent, ValidationModel: x.ValidationModel, PerModelQuota: x.PerModelQuota}
 	if x.RateLimitOverrides != nil {
 		l.RateLimitOverrides = *x.RateLimitOverrides
 	}
@@ -215,6 +220,7 @@ func mergeExtras(tx *gorm.DB, r control.ConnectionRecord) (string, error) {
 		DisableCooling: r.DisableCooling, LowPriorityMode: r.LowPriorityMode, AutoLimitReset: r.AutoLimitReset,
 		RateLimitOverrides: &r.RateLimitOverrides, QuotaWindowThresholds: r.QuotaWindowThresholds,
 		RotationOverrides: &r.RotationOverrides, Tags: r.Tags, Group: r.Group, HealthCheckInterval: r.HealthCheckInterval,
+		ExcludedModels: r.ExcludedModels, UserAgent: r.UserAgent, ValidationModel: r.ValidationModel, PerModelQuota: r.PerModelQuota,
 		TimeoutMs: r.TimeoutMs, OrganizationUUID: r.OrganizationUUID, ClientID: r.ClientID, TokenURL: r.TokenURL, TokenFormat: r.TokenFormat, ProxyURL: r.ProxyURL,
 	})
 	if err != nil {

@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -18,7 +19,8 @@ import (
 const checkTimeout = 30 * time.Second
 
 // Check returns the connection test: the provider's model list is asked for,
-// and where there is none the smallest possible completion.
+// and where there is none, or a model was named for it, the smallest possible
+// completion.
 func Check(up *upstream.Client) func(context.Context, *control.Route) control.Tested {
 	return func(ctx context.Context, r *control.Route) control.Tested {
 		if r.Credential() == catalog.PassthroughCredential {
@@ -30,8 +32,13 @@ func Check(up *upstream.Client) func(context.Context, *control.Route) control.Te
 		ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 		defer cancel()
 		began := time.Now()
-		got, err := ask(ctx, up, r, http.MethodGet, "/models", nil)
-		if err == nil && (got.StatusCode == http.StatusNotFound || got.StatusCode == http.StatusMethodNotAllowed) {
+		var got control.Tested
+		var err error
+		list := r.Record.ValidationModel == ""
+		if list {
+			got, err = ask(ctx, up, r, http.MethodGet, "/models", nil)
+		}
+		if !list || err == nil && (got.StatusCode == http.StatusNotFound || got.StatusCode == http.StatusMethodNotAllowed) {
 			if path, body := tiniest(r); body != nil {
 				got, err = ask(ctx, up, r, http.MethodPost, path, body)
 			}
@@ -50,7 +57,7 @@ func ask(ctx context.Context, up *upstream.Client, r *control.Route, method, pat
 	ep, _ := r.Endpoint(d)
 	res, err := up.Do(ctx, upstream.Call{
 		Method: method, Dialect: d, BaseURL: ep.URL, Path: path, Header: http.Header{}, Body: body,
-		Auth: authFor(r, ep), Credential: r.Credential(), Key: r.Key(), Proxy: r.Proxy(),
+		Auth: authFor(r, ep), Credential: r.Credential(), Key: r.Key(), Proxy: r.Proxy(), UserAgent: r.Record.UserAgent,
 	})
 	if err != nil {
 		return got, err
@@ -64,7 +71,7 @@ func ask(ctx context.Context, up *upstream.Client, r *control.Route, method, pat
 // tiniest is the cheapest request that proves the credential. It needs a model
 // name that is known to exist.
 func tiniest(r *control.Route) (path string, body []byte) {
-	m := r.Record.DefaultModel
+	m := cmp.Or(r.Record.ValidationModel, r.Record.DefaultModel)
 	if m == "" {
 		return "", nil
 	}

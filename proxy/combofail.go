@@ -44,12 +44,12 @@ func (w *comboWalk) note(t *combo.Target, f *failure) combo.FailureClass {
 	if class == combo.MarksProvider {
 		// Quota is an account's: the others of its provider may have some left.
 		mark = combo.MarksConnection
-		if f.route.Provider.PerModelQuota {
+		if f.route.PerModelQuota() {
 			mark = combo.MarksNothing
 		}
 	}
 	w.pass.used.Mark(combo.Failure{
-		Target: t, Connection: f.route.Record.ID, Class: mark, PerModelQuota: f.route.Provider.PerModelQuota,
+		Target: t, Connection: f.route.Record.ID, Class: mark, PerModelQuota: f.route.PerModelQuota(),
 		Status: f.outcome.Status,
 	})
 	if spoils(f) {

@@ -61,7 +61,8 @@ type connectionForm struct {
 	dialects                       []*keyToggle // beside provider.Dialects
 	cooling                        *keyToggle
 	way                            *wayField
-	sub                            *claudeBox        // nil where there is no such section
+	sub                            *claudeBox // nil where there is no such section
+	perModel                       *choice
 	limits                         map[string]*field // by the keys of view.LimitLines
 	lines                          map[string]*formLine
 	passNote                       *text
@@ -215,6 +216,7 @@ func (f *connectionForm) read() view.Draft {
 	if f.sub != nil {
 		d.LowPriority, d.AutoReset = f.sub.lane.toggle.on, f.sub.reset.toggle.on
 	}
+	d.PerModel = f.perModel.chosen(f.perModel.Selected)
 	d.Limits = map[string]string{}
 	for key, x := range f.limits {
 		d.Limits[key] = x.Text

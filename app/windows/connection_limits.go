@@ -3,6 +3,7 @@
 package windows
 
 import (
+	"slices"
 	"strings"
 
 	"fyne.io/fyne/v2"
@@ -16,7 +17,7 @@ func (f *connectionForm) makeLimits() []fyne.CanvasObject {
 	out := []fyne.CanvasObject{newText(view.T("Limits and labels"), view.RoleText).bold()}
 	var half fyne.CanvasObject
 	for _, l := range view.LimitLines() {
-		if l.Claude && !f.provider.Claude {
+		if l.Claude && !f.provider.Claude || l.Login && !slices.Contains(f.provider.Credentials, view.CredentialLogin) {
 			continue
 		}
 		x := entry("", f.draft.Limits[l.Key])
@@ -32,7 +33,9 @@ func (f *connectionForm) makeLimits() []fyne.CanvasObject {
 			out = append(out, box)
 		}
 	}
-	return out
+	f.perModel = newChoice(nil, nil)
+	f.perModel.offer(view.PerModelOptions(), f.draft.PerModel)
+	return append(out, f.line("passthroughModels", view.T("When a quota is used up"), view.T("Some providers count each model for itself."), f.perModel.boxed()))
 }
 
 // lineOf finds the line of a refused field, which may be a part of it.

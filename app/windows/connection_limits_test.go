@@ -37,3 +37,37 @@ func TestLimitsAreEditedWithTheirErrorsBeside(t *testing.T) {
 		t.Errorf("%+v", p)
 	}
 }
+
+func TestTheEditorHasEveryFieldOfTheSheet(t *testing.T) {
+	b := newBench(t, "busy", "connections/c1") // a Claude subscription
+	c, _ := b.connectionByID("c1")
+	for i := range b.providers {
+		if b.providers[i].ID == c.Provider {
+			b.providers[i].Credentials = []string{"passthrough", "oauth"}
+		}
+	}
+	c.ExcludedModels, c.UserAgent, c.PerModelQuota, c.HealthCheckInterval = []string{"claude-opus-*"}, "Own/1", new(true), new(int64(30))
+	b.editDialog(c)
+	b.wantShown("Models left out", "Model of the test", "User-Agent", "When a quota is used up", "Minutes between looks at the login")
+	texts := map[string]*field{}
+	for _, f := range b.fields() {
+		texts[f.Text] = f
+	}
+	for _, want := range []string{"claude-opus-*", "Own/1", "30"} {
+		if texts[want] == nil {
+			t.Fatalf("no field holds %q", want)
+		}
+	}
+	texts["30"].SetText("15")
+	for _, x := range b.choices() {
+		if x.Selected == "Only that model rests" {
+			x.SetSelected("The whole connection rests")
+		}
+	}
+	b.push("Save")
+	if p := b.fake.patches[0]; p.HealthCheckInterval.JSON != "15" || p.PerModelQuota.JSON != "false" || p.ExcludedModels != nil || p.UserAgent != nil {
+		t.Errorf("%+v", p)
+	}
+	b.addDialog("anthropic", nil) // a key has no login to look at
+	b.wantHidden("Minutes between looks at the login")
+}

@@ -32,7 +32,8 @@ func TestEditingAConnection(t *testing.T) {
 	b := newBench(t)
 	args := line(`connections edit Work --json --name Renamed --credential token --base-url https://x.example --dialect anthropic --dialect chat
 		--default-model m1 --model a* --model b* --priority 7 --disable-cooling --low-priority-mode --auto-limit-reset=false --max-concurrent 4
-		--rate-limit-overrides {"rpm":60} --quota-window-thresholds {"weekly":5} --tag x --group g --active=off`)
+		--rate-limit-overrides {"rpm":60} --quota-window-thresholds {"weekly":5} --tag x --group g --active=off
+		--excluded-model big* --user-agent Own/1 --validation-model small --per-model-quota true --health-check-interval 30`)
 	_, out, errs := b.run(args...)
 	var k control.Connection
 	if err := json.Unmarshal([]byte(out), &k); err != nil {
@@ -40,7 +41,9 @@ func TestEditingAConnection(t *testing.T) {
 	}
 	if k.Name != "Renamed" || k.Credential != "token" || k.BaseURL != "https://x.example" || !slices.Equal(k.Dialects, []string{"anthropic", "chat"}) ||
 		k.DefaultModel != "m1" || !slices.Equal(k.Models, []string{"a*", "b*"}) || k.Priority != 7 || !k.DisableCooling || !k.LowPriorityMode ||
-		k.AutoLimitReset || k.MaxConcurrent != 4 || k.QuotaWindowThresholds["weekly"] != 5 || !slices.Equal(k.Tags, []string{"x"}) || k.Group != "g" || k.Active {
+		k.AutoLimitReset || k.MaxConcurrent != 4 || k.QuotaWindowThresholds["weekly"] != 5 || !slices.Equal(k.Tags, []string{"x"}) || k.Group != "g" || k.Active ||
+		!slices.Equal(k.ExcludedModels, []string{"big*"}) || k.UserAgent != "Own/1" || k.ValidationModel != "small" || k.PerModelQuota == nil || !*k.PerModelQuota ||
+		k.HealthCheckInterval == nil || *k.HealthCheckInterval != 30 {
 		t.Errorf("edited %+v", k)
 	}
 	b.want(0, line("connections edit Renamed --model= --low-priority-mode=no --max-concurrent 0 --rate-limit-overrides null"), "Changed Renamed")
@@ -50,6 +53,9 @@ func TestEditingAConnection(t *testing.T) {
 	b.want(0, line("connections edit Renamed --proxy-url-stdin"), "Changed Renamed")
 	b.in = "sk-first\nrt-second\n"
 	b.want(0, line("connections edit Renamed --credential oauth --key-stdin --refresh-token-stdin"), "Changed")
+	b.want(0, line("connections edit Renamed --per-model-quota null --health-check-interval null"), "Changed Renamed")
+	b.want(2, line("connections edit Renamed --health-check-interval often"), "a whole number or null")
+	b.want(2, line("connections edit Renamed --per-model-quota maybe"), "true, false or null")
 	b.want(2, line("connections edit Renamed"), "name what to change")
 	b.want(2, line("connections edit Renamed --priority first"), "priority", "whole number")
 	b.want(2, line("connections edit Renamed --low-priority-mode=maybe"), "true or false")
@@ -62,6 +68,7 @@ func TestEditingAConnection(t *testing.T) {
 		for _, f := range want {
 			word, ok := map[string]string{
 				"apiKey": "key-stdin", "refreshToken": "refresh-token-stdin", "isActive": "active", "dialects": "dialect", "models": "model", "tags": "tag",
+				"excludedModels": "excluded-model", "customUserAgent": "user-agent", "validationModelId": "validation-model", "passthroughModels": "per-model-quota",
 			}[f]
 			if !ok {
 				word = kebab(f)

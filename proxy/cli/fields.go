@@ -33,7 +33,11 @@ func connectionFlags(fs *flag.FlagSet) given {
 	g.object(fs, "rotation-overrides", "rotationOverrides", "when failures let it rest")
 	g.list(fs, "tag", "tags", "a `tag`; may come several times, empty takes all away")
 	g.text(fs, "group", "group", "its group")
-	g.object(fs, "health-check-interval", "healthCheckInterval", "oauth: minutes between two looks at the login, 0 never looks; null leaves it to the settings")
+	g.orNull(fs, "health-check-interval", "healthCheckInterval", "oauth: minutes between two looks at the login, 0 never looks; null leaves it to the settings", "number")
+	g.list(fs, "excluded-model", "excludedModels", "a `pattern` of models it is never asked for; may come several times, empty takes all away")
+	g.text(fs, "user-agent", "customUserAgent", "what is sent as User-Agent in place of the client's; empty sends that")
+	g.text(fs, "validation-model", "validationModelId", "the `model` that a test asks for; empty asks for the list of models")
+	g.orNull(fs, "per-model-quota", "passthroughModels", "whether a used-up quota concerns one model only; null leaves it to the provider", "switch")
 	g.integer(fs, "timeout-ms", "timeoutMs", "Claude: milliseconds until an answer must begin; 0 is the usual time")
 	g.text(fs, "organization-uuid", "organizationUUID", "Claude: the account's organisation, for the limit reset")
 	g.text(fs, "client-id", "clientId", "oauth: the client that the token endpoint knows")
@@ -83,6 +87,26 @@ func (g given) toggle(fs *flag.FlagSet, name, field, about string) {
 			g[field] = false
 		default:
 			return fmt.Errorf("expected true or false")
+		}
+		return nil
+	})
+}
+
+// orNull is a whole number or a switch for which null has a meaning.
+func (g given) orNull(fs *flag.FlagSet, name, field, about, kind string) {
+	fs.Func(name, about+" (`"+kind+"`)", func(v string) error {
+		n, err := strconv.ParseInt(v, 10, 64)
+		switch {
+		case v == "null":
+			g[field] = json.RawMessage("null")
+		case kind == "number" && err == nil:
+			g[field] = n
+		case kind == "switch" && (v == "true" || v == "false"):
+			g[field] = v == "true"
+		case kind == "number":
+			return fmt.Errorf("expected a whole number or null")
+		default:
+			return fmt.Errorf("expected true, false or null")
 		}
 		return nil
 	})

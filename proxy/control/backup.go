@@ -90,7 +90,7 @@ func (s *Service) Export(_ context.Context, passphrase string) (Backup, error) {
 			DefaultModel: rec.DefaultModel, Models: rec.Models, Priority: rec.Priority, DisableCooling: rec.DisableCooling,
 			LowPriorityMode: rec.LowPriorityMode, AutoLimitReset: rec.AutoLimitReset, Inactive: !rec.Active,
 			MaxConcurrent: rec.MaxConcurrent, RateLimitOverrides: asMap(rec.RateLimitOverrides), QuotaWindowThresholds: rec.QuotaWindowThresholds,
-			RotationOverrides: rec.RotationOverrides, Tags: rec.Tags, Group: rec.Group, HealthCheckInterval: rec.HealthCheckInterval,
+			RotationOverrides: rec.RotationOverrides, Tags: rec.Tags, Group: rec.Group, HealthCheckInterval: rec.HealthCheckInterval, Extras: rec.Extras,
 			TimeoutMs: rec.TimeoutMs, OrganizationUUID: rec.OrganizationUUID,
 			ClientID: rec.ClientID, TokenURL: rec.TokenURL, TokenFormat: rec.TokenFormat, ProxyURL: rec.ProxyURL,
 		})

@@ -201,6 +201,7 @@ type ConnectionInput struct {
 	Tags                  []string          `json:"tags,omitempty"`
 	Group                 string            `json:"group,omitempty"`
 	HealthCheckInterval   *int64            `json:"healthCheckInterval,omitempty"` // minutes, 0 is never; for stored logins
+	Extras
 
 	// TimeoutMs is how long a Claude connection may take until its answer
 	// begins, 1 to 86 400 000; 0 is 600 000 (ruling 21).
@@ -247,6 +248,11 @@ type ConnectionPatch struct {
 	Tags                  *[]string          `json:"tags,omitempty"`
 	Group                 *string            `json:"group,omitempty"`
 	HealthCheckInterval   OptionalJSON       `json:"healthCheckInterval,omitzero"` // minutes; null leaves it to the settings
+
+	ExcludedModels  *[]string    `json:"excludedModels,omitempty"`
+	UserAgent       *string      `json:"customUserAgent,omitempty"`
+	ValidationModel *string      `json:"validationModelId,omitempty"`
+	PerModelQuota   OptionalJSON `json:"passthroughModels,omitzero"` // null leaves it to the provider
 
 	TimeoutMs        *int64  `json:"timeoutMs,omitempty"`
 	OrganizationUUID *string `json:"organizationUUID,omitempty"`

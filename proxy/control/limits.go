@@ -24,6 +24,7 @@ type Limits struct {
 	// HealthCheckInterval is how often a stored login is looked at, in minutes;
 	// 0 is never, nil leaves it to credentialHealthCheck.
 	HealthCheckInterval *int64 `json:"healthCheckInterval,omitempty"`
+	Extras
 }
 
 // RotationOverrides are the connection's own figures for when another one is
@@ -112,8 +113,9 @@ const (
 func (in *ConnectionInput) limits(bad *problems) Limits {
 	l := Limits{
 		MaxConcurrent: in.MaxConcurrent, QuotaWindowThresholds: in.QuotaWindowThresholds, RotationOverrides: in.RotationOverrides,
-		Tags: distinct(in.Tags), Group: strings.TrimSpace(in.Group), HealthCheckInterval: in.HealthCheckInterval,
+		Tags: distinct(in.Tags), Group: strings.TrimSpace(in.Group), HealthCheckInterval: in.HealthCheckInterval, Extras: in.Extras,
 	}
+	l.ExcludedModels, l.UserAgent, l.ValidationModel = distinct(l.ExcludedModels), strings.TrimSpace(l.UserAgent), strings.TrimSpace(l.ValidationModel)
 	if len(in.RateLimitOverrides) > 0 {
 		l.overrideRates(bad, in.RateLimitOverrides)
 	}
@@ -150,6 +152,7 @@ func (l *Limits) patch(bad *problems, p ConnectionPatch) {
 	if p.Group != nil {
 		l.Group = strings.TrimSpace(*p.Group)
 	}
+	l.Extras.patch(bad, p)
 	l.check(bad)
 }
 
@@ -211,6 +214,7 @@ func (l *Limits) patchThresholds(bad *problems, o OptionalJSON) {
 }
 
 func (l *Limits) check(bad *problems) {
+	l.Extras.check(bad)
 	if l.MaxConcurrent < 0 || l.MaxConcurrent > maxConcurrentRequests {
 		bad.add("maxConcurrent", "0 to %d, 0 for no cap", maxConcurrentRequests)
 	}

@@ -106,7 +106,7 @@ func (g *comboGroup) complete() {
 func (r *Route) knownModels() []string {
 	var out []string
 	for _, m := range append(slices.Clone(r.Record.Models), r.Record.DefaultModel) {
-		if m != "" && !strings.ContainsAny(m, "*?[") && !slices.Contains(out, m) {
+		if m != "" && !r.excludes(m) && !strings.ContainsAny(m, "*?[") && !slices.Contains(out, m) {
 			out = append(out, m)
 		}
 	}
@@ -238,7 +238,7 @@ func (p *planning) place(t *combo.Spec) *comboPlace {
 		}
 	}
 	if len(at.routes) == 0 {
-		at.routes = slices.DeleteFunc(slices.Clone(all), func(r *Route) bool { return !allowed(r) })
+		at.routes = slices.DeleteFunc(slices.Clone(all), func(r *Route) bool { return !allowed(r) || r.excludes(at.model) })
 	}
 	return at
 }

@@ -99,7 +99,9 @@ func (r *Route) BaseURL() string {
 	return ""
 }
 
-func (r *Route) offers(model string) bool { return catalog.Match(r.models, model) }
+func (r *Route) offers(model string) bool {
+	return catalog.Match(r.models, model) && !r.excludes(model)
+}
 
 // serves reports whether a request for the model may go here, under the
 // model's own name or under that of the connection's default.
@@ -224,10 +226,12 @@ func (s *Service) choose(q Ask, taken func(id string) bool) (choices []Choice, p
 			passed = append(passed, Passed{r, SkipLeased})
 		case away:
 			passed = append(passed, Passed{r, SkipModelNotOffered})
-		case only != nil || r.offers(model):
+		case only != nil && !r.excludes(model) || r.offers(model):
 			choices = append(choices, Choice{r, model})
 		case r.Record.DefaultModel != "":
 			choices = append(choices, Choice{r, r.Record.DefaultModel})
+		case r.excludes(model):
+			passed = append(passed, Passed{r, SkipModelNotOffered})
 		default:
 			strangers = append(strangers, Choice{r, model})
 		}
@@ -278,7 +282,7 @@ func (r *Route) engineConnection(s *Service) resilience.Connection {
 	}
 	return resilience.Connection{
 		ID: r.Record.ID, Provider: r.breakerName(), Profile: profile, Active: r.Record.Active,
-		DisableCooling: r.Record.DisableCooling, PerModelQuota: r.Provider.PerModelQuota,
+		DisableCooling: r.Record.DisableCooling, PerModelQuota: r.PerModelQuota(),
 		Passthrough:  r.Credential() == catalog.PassthroughCredential,
 		EgressShared: s.sharedEgress(r.Provider.ID),
 		Rotation:     r.Record.RotationOverrides.overrides(),

@@ -37,6 +37,7 @@ func TestChoose(t *testing.T) {
 	glmBare := ConnectionRecord{Provider: "glm", Name: "bare"}
 	openai := ConnectionRecord{Provider: "openai", Name: "platform"}
 	gateway := ConnectionRecord{Provider: "openai", Name: "gateway", BaseURL: "https://llm.example.com"}
+	picky := ConnectionRecord{Provider: "anthropic", Name: "picky", Limits: Limits{Extras: Extras{ExcludedModels: []string{"claude-big*"}}}}
 	any := func(*Route) bool { return true }
 	tests := []struct {
 		name    string
@@ -48,6 +49,10 @@ func TestChoose(t *testing.T) {
 		{"who offers it, in order", []ConnectionRecord{anthropic, glm}, Ask{Dialect: dialect.Anthropic, Model: "claude-x"}, []string{"home=claude-x", "plan=glm-5.2"}, nil},
 		{"who does not is passed over", []ConnectionRecord{anthropic, glmBare}, Ask{Dialect: dialect.Anthropic, Model: "claude-x"}, []string{"home=claude-x"}, []string{"bare:model_not_offered"}},
 		{"nobody offers it: all are asked", []ConnectionRecord{anthropic, glmBare}, Ask{Dialect: dialect.Anthropic, Model: "new-thing"}, []string{"home=new-thing", "bare=new-thing"}, nil},
+		{"an excluded model is never asked for", []ConnectionRecord{picky, anthropic}, Ask{Dialect: dialect.Anthropic, Model: "claude-big-1"}, []string{"home=claude-big-1"}, []string{"picky:model_not_offered"}},
+		{"not even by the connection's name", []ConnectionRecord{picky}, Ask{Dialect: dialect.Anthropic, Model: "picky/claude-big-1"}, nil, []string{"picky:model_not_offered"}},
+		{"nor where nobody offers it", []ConnectionRecord{picky, glmBare}, Ask{Dialect: dialect.Anthropic, Model: "claude-big-1"}, []string{"bare=claude-big-1"}, []string{"picky:model_not_offered"}},
+		{"its other models are", []ConnectionRecord{picky}, Ask{Dialect: dialect.Anthropic, Model: "claude-small"}, []string{"picky=claude-small"}, nil},
 		{"only those that speak the dialect", []ConnectionRecord{anthropic, openai}, Ask{Dialect: dialect.Responses, Model: "gpt-5"}, []string{"platform=gpt-5"}, nil},
 		{"a gateway behind a provider's name offers anything", []ConnectionRecord{gateway}, Ask{Dialect: dialect.Chat, Model: "whatever"}, []string{"gateway=whatever"}, nil},
 		{"passthrough with the client's login", []ConnectionRecord{claude}, Ask{Dialect: dialect.Anthropic, Model: "claude-x", Admits: any}, []string{"work=claude-x"}, nil},

@@ -154,6 +154,8 @@ type Call struct {
 	// none; empty goes as the environment says. It is ignored on the way to this
 	// machine (case P58).
 	Proxy string
+	// UserAgent is sent in place of the client's, where it is not empty.
+	UserAgent string
 	// Last is set after all other headers and replaces what they say.
 	Last http.Header
 	// Via counts the Breakwaters that this request has passed on this machine.

@@ -60,6 +60,9 @@ func requestHeader(c Call) http.Header {
 	if c.Dialect == dialect.Anthropic && out.Get("Anthropic-Version") == "" {
 		out["Anthropic-Version"] = anthropicVersion
 	}
+	if c.UserAgent != "" {
+		out["User-Agent"] = []string{c.UserAgent}
+	}
 	maps.Copy(out, c.Last)
 	return out
 }

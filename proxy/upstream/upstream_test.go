@@ -66,6 +66,9 @@ func TestRequestHeader(t *testing.T) {
 			}
 		})
 	}
+	if got := requestHeader(Call{Header: http.Header{"User-Agent": {"curl/8"}}, UserAgent: "Own/1"}); got.Get("User-Agent") != "Own/1" {
+		t.Error("the connection's own user agent is not sent: ", got)
+	}
 	if got := requestHeader(Call{Dialect: dialect.Anthropic, Header: http.Header{}}); got.Get("Anthropic-Version") != "2023-06-01" {
 		t.Errorf("a client without a version sends %q", got.Get("Anthropic-Version"))
 	}

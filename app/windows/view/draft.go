@@ -21,6 +21,7 @@ type Draft struct {
 	DisableCooling bool
 	LowPriority    bool
 	AutoReset      bool
+	PerModel       string            // an answer of PerModelOptions
 	Limits         map[string]string // as typed, by the keys of LimitLines
 }
 
@@ -38,7 +39,7 @@ func EditDraft(c control.Connection) Draft {
 	d := Draft{
 		Provider: c.Provider, Name: c.Name, Credential: c.Credential, Dialects: slices.Clone(c.Dialects),
 		DefaultModel: c.DefaultModel, Models: strings.Join(c.Models, ", "), DisableCooling: c.DisableCooling,
-		ProxyURL: c.ProxyURL, LowPriority: c.LowPriorityMode, AutoReset: c.AutoLimitReset, Limits: limitsOf(c),
+		ProxyURL: c.ProxyURL, LowPriority: c.LowPriorityMode, AutoReset: c.AutoLimitReset, Limits: limitsOf(c), PerModel: perModelOf(c.PerModelQuota),
 	}
 	if c.CustomBaseURL {
 		d.BaseURL = c.BaseURL
@@ -111,6 +112,9 @@ func Words(s string) []string {
 	return strings.FieldsFunc(s, func(r rune) bool { return r == ',' || r == ' ' || r == '\n' || r == '\t' || r == ';' })
 }
 
+// CredentialLogin is a stored login that is refreshed.
+const CredentialLogin = "oauth"
+
 // NeedsKey reports whether a kind of credential has a secret to paste.
 func NeedsKey(kind string) bool { return kind == "apikey" || kind == "token" }
 
@@ -123,6 +127,8 @@ func CredentialName(kind string) string {
 		return T("Pasted token")
 	case "passthrough":
 		return T("The client's own sign-in")
+	case CredentialLogin:
+		return T("Stored sign-in")
 	case "none":
 		return T("None")
 	}

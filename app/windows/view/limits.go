@@ -16,6 +16,7 @@ type LimitLine struct {
 	Label, Hint string
 	Half        bool // shares its line with the next one
 	Claude      bool // of Claude connections alone
+	Login       bool // of connections with a stored login alone
 }
 
 // LimitLines returns the fields of the limits in their order (settings sheet
@@ -34,6 +35,10 @@ func LimitLines() []LimitLine {
 		{Key: "tpd", Field: rates + "tpd", Label: T("Tokens per day"), Hint: none},
 		{Key: "models", Field: rates + "modelConcurrency", Label: T("Requests at a time, by model"), Hint: T("As in claude-opus-4-5=2, claude-haiku-4-5=8.")},
 		{Key: "windows", Field: "quotaWindowThresholds", Label: T("Quota cut-off by window"), Hint: T("Percent left at which it is passed over while the quota cut-off is on, as in five_hour=5.")},
+		{Key: "excluded", Field: "excludedModels", Label: T("Models left out"), Hint: T("Patterns with *, separated by commas. It is never asked for them.")},
+		{Key: "validation", Field: "validationModelId", Label: T("Model of the test"), Hint: T("Empty: the list of models is asked for."), Half: true},
+		{Key: "agent", Field: "customUserAgent", Label: T("User-Agent"), Hint: T("Empty: the client's own.")},
+		{Key: "health", Field: "healthCheckInterval", Label: T("Minutes between looks at the login"), Hint: T("0 never looks; empty leaves it to the settings."), Login: true},
 		{Key: "timeout", Field: "timeoutMs", Label: T("Longest wait for an answer to begin"), Hint: T("In seconds; empty is 600."), Claude: true},
 		{Key: "organization", Field: "organizationUUID", Label: T("Organisation"), Hint: T("For the limit reset; empty lets it be found out."), Claude: true},
 	}
@@ -54,6 +59,10 @@ func limitsOf(c control.Connection) map[string]string {
 	out := map[string]string{
 		"group": c.Group, "tags": strings.Join(c.Tags, ", "), "maxConcurrent": figure(int64(c.MaxConcurrent)), "windows": pairs(c.QuotaWindowThresholds),
 		"timeout": figure(c.TimeoutMs / 1000), "organization": c.OrganizationUUID,
+		"excluded": strings.Join(c.ExcludedModels, ", "), "validation": c.ValidationModel, "agent": c.UserAgent,
+	}
+	if n := c.HealthCheckInterval; n != nil {
+		out["health"] = strconv.FormatInt(*n, 10)
 	}
 	for key, n := range map[string]*int64{"rpm": o.RPM, "rpd": o.RPD, "tpm": o.TPM, "tpd": o.TPD, "minTime": o.MinTimeMs} {
 		if n != nil {
@@ -145,6 +154,12 @@ func (d Draft) limitInput(in *control.ConnectionInput, claude bool) {
 		}
 		in.QuotaWindowThresholds[window] = n
 	}
+	in.ExcludedModels, in.ValidationModel, in.UserAgent = Words(d.Limits["excluded"]), strings.TrimSpace(d.Limits["validation"]), strings.TrimSpace(d.Limits["agent"])
+	in.PerModelQuota = d.perModel()
+	if s := strings.TrimSpace(d.Limits["health"]); s != "" {
+		n := whole(s)
+		in.HealthCheckInterval = &n
+	}
 	if claude {
 		in.TimeoutMs, in.OrganizationUUID = 1000*whole(d.Limits["timeout"]), strings.TrimSpace(d.Limits["organization"])
 	}
@@ -176,6 +191,7 @@ func (d Draft) limitPatch(out *control.ConnectionPatch, was control.Connection, 
 	if differs("windows") {
 		out.QuotaWindowThresholds = control.JSONOf(thresholds(d.Limits["windows"], was.QuotaWindowThresholds))
 	}
+	d.extraPatch(out, was, differs)
 	if claude && differs("timeout") {
 		ms := 1000 * whole(d.Limits["timeout"])
 		out.TimeoutMs = &ms
@@ -184,6 +200,63 @@ func (d Draft) limitPatch(out *control.ConnectionPatch, was control.Connection, 
 		id := strings.TrimSpace(d.Limits["organization"])
 		out.OrganizationUUID = &id
 	}
+}
+
+// extraPatch adds what the draft changes beside the limits.
+func (d Draft) extraPatch(out *control.ConnectionPatch, was control.Connection, differs func(keys ...string) bool) {
+	trimmed := func(key string) *string {
+		if !differs(key) {
+			return nil
+		}
+		s := strings.TrimSpace(d.Limits[key])
+		return &s
+	}
+	if models := Words(d.Limits["excluded"]); !slices.Equal(models, was.ExcludedModels) && len(models)+len(was.ExcludedModels) > 0 {
+		out.ExcludedModels = &models
+	}
+	out.ValidationModel, out.UserAgent = trimmed("validation"), trimmed("agent")
+	if s := trimmed("health"); s != nil {
+		out.HealthCheckInterval = control.JSONOf(nil)
+		if *s != "" {
+			out.HealthCheckInterval = control.JSONOf(whole(*s))
+		}
+	}
+	if d.PerModel != perModelOf(was.PerModelQuota) {
+		out.PerModelQuota = control.JSONOf(d.perModel())
+	}
+}
+
+// The answers to whether a used-up quota concerns one model only.
+const (
+	perModelUsual = ""
+	perModelYes   = "yes"
+	perModelNo    = "no"
+)
+
+// PerModelOptions returns the answers in words.
+func PerModelOptions() []Option {
+	return []Option{
+		{ID: perModelUsual, Word: T("As usual for this provider")},
+		{ID: perModelYes, Word: T("Only that model rests")}, {ID: perModelNo, Word: T("The whole connection rests")},
+	}
+}
+
+func perModelOf(own *bool) string {
+	switch {
+	case own == nil:
+		return perModelUsual
+	case *own:
+		return perModelYes
+	}
+	return perModelNo
+}
+
+func (d Draft) perModel() *bool {
+	if d.PerModel == perModelUsual {
+		return nil
+	}
+	yes := d.PerModel == perModelYes
+	return &yes
 }
 
 // tagList splits tags at commas; they may hold blanks.
@@ -199,6 +272,9 @@ func tagList(s string) []string {
 
 // HasLimits reports whether a draft has any limit of its own.
 func (d Draft) HasLimits() bool {
+	if d.PerModel != perModelUsual {
+		return true
+	}
 	for _, s := range d.Limits {
 		if s != "" {
 			return true

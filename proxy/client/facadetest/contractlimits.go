@@ -29,8 +29,18 @@ func ownLimits(t *testing.T, f control.Facade) {
 	if err != nil || c.MaxConcurrent != 0 || c.RateLimitOverrides.RPM != nil || len(c.QuotaWindowThresholds) != 0 || c.HealthCheckInterval != nil || c.Group != "Team" {
 		t.Errorf("after null %+v, %v", c.Limits, err)
 	}
+	c, err = f.EditConnection(ctx, a.ID, control.ConnectionPatch{
+		ExcludedModels: &[]string{"gpt-*"}, UserAgent: new("Own/1"), ValidationModel: new("small"), PerModelQuota: control.JSONOf(true),
+	})
+	if err != nil || !slices.Equal(c.ExcludedModels, []string{"gpt-*"}) || c.UserAgent != "Own/1" || c.ValidationModel != "small" || c.PerModelQuota == nil || !*c.PerModelQuota {
+		t.Errorf("extras %+v, %v", c.Extras, err)
+	}
+	if c, err = f.EditConnection(ctx, a.ID, control.ConnectionPatch{PerModelQuota: control.JSONOf(nil), UserAgent: new("")}); err != nil || c.PerModelQuota != nil || c.UserAgent != "" || c.ValidationModel != "small" {
+		t.Errorf("extras after null %+v, %v", c.Extras, err)
+	}
 	for field, p := range map[string]control.ConnectionPatch{
 		"maxConcurrent":            {MaxConcurrent: control.JSONOf("many")},
+		"passthroughModels":        {PerModelQuota: control.JSONOf("maybe")},
 		"healthCheckInterval":      {HealthCheckInterval: control.JSONOf("often")},
 		"rateLimitOverrides.speed": {RateLimitOverrides: control.JSONOf(map[string]any{"speed": 1})},
 	} {

@@ -154,7 +154,7 @@ func (f *Fake) AddConnection(ctx context.Context, in control.ConnectionInput) (c
 		AutoLimitReset: in.AutoLimitReset, ProxyURL: in.ProxyURL, State: control.StateServing, TestStatus: "active",
 		Limits: control.Limits{
 			MaxConcurrent: in.MaxConcurrent, QuotaWindowThresholds: in.QuotaWindowThresholds, RotationOverrides: in.RotationOverrides,
-			Tags: in.Tags, Group: in.Group, HealthCheckInterval: in.HealthCheckInterval,
+			Tags: in.Tags, Group: in.Group, HealthCheckInterval: in.HealthCheckInterval, Extras: in.Extras,
 		},
 	}
 	if in.Inactive {

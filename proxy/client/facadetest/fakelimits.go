@@ -26,6 +26,21 @@ func limits(c *control.Connection, p control.ConnectionPatch) error {
 		}
 		c.RateLimitOverrides, c.RateLimitProtection = o, c.RateLimitProtection || v != nil
 	}
+	if p.ExcludedModels != nil {
+		c.ExcludedModels = *p.ExcludedModels
+	}
+	if p.UserAgent != nil {
+		c.UserAgent = *p.UserAgent
+	}
+	if p.ValidationModel != nil {
+		c.ValidationModel = *p.ValidationModel
+	}
+	if p.PerModelQuota.Given {
+		c.PerModelQuota = nil
+		if err := json.Unmarshal([]byte(p.PerModelQuota.JSON), &c.PerModelQuota); err != nil {
+			return control.Invalid("passthroughModels", "true, false, or null")
+		}
+	}
 	if p.HealthCheckInterval.Given {
 		c.HealthCheckInterval = nil
 		if err := json.Unmarshal([]byte(p.HealthCheckInterval.JSON), &c.HealthCheckInterval); err != nil {
