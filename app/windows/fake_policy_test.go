@@ -148,5 +148,15 @@ func (f *fake) EditAllSettings(_ context.Context, p control.AllSettingsPatch) (c
 	if err := f.refused(); err != nil {
 		return control.AllSettings{}, err
 	}
-	return f.policy.all, json.Unmarshal(raw, &f.policy.all)
+	if p.ComboDefaults != nil {
+		f.policy.all.ComboDefaults = nil // replaced whole
+	}
+	if p.ProviderOverrides != nil {
+		f.policy.all.ProviderOverrides = nil
+	}
+	if p.ModelFacts != nil {
+		f.policy.all.ModelFacts = nil
+	}
+	err := json.Unmarshal(raw, &f.policy.all)
+	return f.policy.all, err
 }

@@ -195,7 +195,7 @@ func newKnobCell(card *knobCard, k view.Knob) *knobCell {
 		c.entry.OnChanged = c.typed
 		c.entry.OnSubmitted = func(string) { card.store() }
 		width := float32(92)
-		if k.Kind == view.KnobCodes || k.Kind == view.KnobModel || k.Kind == view.KnobPairs {
+		if k.Kind == view.KnobCodes || k.Kind == view.KnobModel || k.Kind == view.KnobPairs || k.Kind == view.KnobJSON {
 			width = 260
 		}
 		objects = append(objects, container.New(sized{width: width}, c.entry), newText(k.Unit, view.RoleMuted))

@@ -32,6 +32,7 @@ type provider struct {
 
 	brk     *breakerBox
 	card    *knobCard
+	combos  *layerEditor
 	cardBox *fyne.Container
 	figures control.Resilience
 	known   bool
@@ -69,6 +70,8 @@ func (p *provider) load() {
 		p.figures, p.known = r, true
 		p.u.redraw()
 	}, nil)
+	combos := p.combos
+	call(p.u, p.u.facade.AllSettings, combos.take, nil)
 }
 
 func (p *provider) build() fyne.CanvasObject {
@@ -97,7 +100,9 @@ func (p *provider) build() fyne.CanvasObject {
 // not meant for another.
 func (p *provider) makeCard() {
 	p.card = newKnobCard(p.u, view.ProviderCard(), p.send)
-	p.cardBox.Objects = []fyne.CanvasObject{p.card.box}
+	p.combos = newLayerEditor(p.u, view.ComboProviderCard(), "providerOverrides."+p.id)
+	p.combos.provider = p.id
+	p.cardBox.Objects = []fyne.CanvasObject{container.New(stack{gapGroup}, p.card.box, p.combos.card.box)}
 	p.cardBox.Refresh()
 }
 

@@ -20,6 +20,7 @@ type resilienceSettings struct {
 	cards   []*knobCard
 	lockout *knobCard
 	session *knobCard
+	combos  *layerEditor
 	own     *liveRows // providers with figures of their own
 	built   bool
 
@@ -41,8 +42,9 @@ func (p *resilienceSettings) build() fyne.CanvasObject {
 	}
 	p.lockout = newKnobCard(p.u, view.LockoutCard(), p.editLockout)
 	p.session = newKnobCard(p.u, view.SessionsCard(), p.editSessions)
+	p.combos = newLayerEditor(p.u, view.ComboDefaultsCard(), "comboDefaults")
 	p.built = true
-	return scrolled(append(boxes, p.lockout.box, p.session.box, p.ownFigures())...)
+	return scrolled(append(boxes, p.lockout.box, p.session.box, p.combos.card.box, p.ownFigures())...)
 }
 
 // ownFigures lists the providers that have figures of their own.
@@ -94,6 +96,7 @@ func (p *resilienceSettings) apply() {
 	}
 	if p.known[2] {
 		p.session.take(view.SessionValues(p.all))
+		p.combos.take(p.all)
 	}
 	if p.known[1] {
 		p.lockout.take(view.LockoutValues(p.guide))

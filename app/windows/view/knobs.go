@@ -22,6 +22,7 @@ const (
 	KnobChoice
 	KnobModel // provider/model
 	KnobPairs // a list of name=percent
+	KnobJSON  // further keys
 )
 
 // Knob is one value of the resilience settings as a person sets it.
@@ -202,7 +203,7 @@ func (v KnobValues) Origin(k Knob) string {
 func (k Knob) Typed(s string) string {
 	keep := "0123456789"
 	switch {
-	case k.Kind == KnobModel || k.Kind == KnobPairs:
+	case k.Kind == KnobModel || k.Kind == KnobPairs || k.Kind == KnobJSON:
 		return s
 	case k.Kind == KnobCodes:
 		keep += ", "
@@ -267,6 +268,8 @@ func (k Knob) value(s string) (any, string) {
 		return modelValue(s)
 	case KnobPairs:
 		return pairsValue(s)
+	case KnobJSON:
+		return jsonValue(s)
 	}
 	if s == "" && k.Blank != "" {
 		return nil, ""

@@ -71,8 +71,8 @@ var shownElsewhere = map[string]string{
 	"origins":                               "shown beside each value",
 	"providerErrorRules":                    "the section of error rules",
 	"providerErrorDefaults":                 "the section of error rules",
-	"comboDefaults":                         "every combo shows them and may differ",
-	"providerOverrides":                     "set by scripts alone: a layer below single combos",
+	"comboDefaults":                         "a card of its own, layerCard",
+	"providerOverrides":                     "on the page of each provider",
 	"modelFacts":                            "set by scripts alone: corrections of the table of models",
 	"revision":                              "guards against lost changes",
 	// Controls of the general settings, which a test of the windows looks for.
