@@ -116,6 +116,10 @@ func (c *call) saidCombo(w io.Writer, did string, k control.Combo) {
 		fmt.Fprintln(w, k.Warning.Message)
 	}
 	for _, x := range k.Warnings {
+		if x.Message != "" {
+			fmt.Fprintf(w, "%s (%s): %s.\n", x.Field, x.Given, x.Message)
+			continue
+		}
 		fmt.Fprintf(w, "%s: %s cannot be used; it is %s now.\n", x.Field, x.Given, x.Used)
 	}
 }

@@ -97,10 +97,11 @@ func (s *Service) comboView(r ComboRecord) Combo {
 	return v
 }
 
-// changedCombo is the answer of a change.
+// changedCombo is the answer of a change. What leads nowhere is no error, the
+// other end may come later; but the user hears of it.
 func (s *Service) changedCombo(r ComboRecord, corrected []ComboCorrection) Combo {
 	v := s.comboView(r)
-	v.Warnings = corrected
+	v.Warnings = append(corrected, s.plans.Load().deadEnds(&r.Combo)...)
 	return v
 }
 

@@ -93,20 +93,23 @@ func (s *Step) UnmarshalJSON(b []byte) error {
 // maxWeight is the largest weight of a step.
 const maxWeight = 100
 
-// Correction is a value of a combo that is not used as it was given.
+// Correction is a value of a combo that is not used as it was given, or leads
+// nowhere; then the message says why.
 type Correction struct {
-	Field string `json:"field"`
-	Given string `json:"given"`
-	Used  string `json:"used"`
+	Field   string `json:"field"`
+	Given   string `json:"given"`
+	Used    string `json:"used"`
+	Message string `json:"message,omitempty"`
 }
 
-// Corrections lists what Normalize is going to change of the values that
-// somebody chose: an unknown strategy, and weights that are no number or out of
-// range. An alias of a strategy is none.
+// Corrections lists what Normalize and Strip are going to change of the values
+// that somebody chose: an unknown strategy, weights that are no number or out of
+// range, and unknown keys of the configuration (settings sheet §2.14). An alias
+// of a strategy is none.
 func (c *Combo) Corrections() []Correction {
 	var list []Correction
 	if _, known := Lookup(string(c.Strategy)); !known && c.Strategy != "" {
-		list = append(list, Correction{"strategy", string(c.Strategy), string(Priority)})
+		list = append(list, Correction{Field: "strategy", Given: string(c.Strategy), Used: string(Priority)})
 	}
 	for i := range c.Steps {
 		s, number := &c.Steps[i], func(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
@@ -115,7 +118,15 @@ func (c *Combo) Corrections() []Correction {
 			given = s.odd
 		}
 		if given != used {
-			list = append(list, Correction{fmt.Sprintf("models[%d].weight", i), cut(given, 100), used})
+			list = append(list, Correction{Field: fmt.Sprintf("models[%d].weight", i), Given: cut(given, 100), Used: used})
+		}
+	}
+	known := Strip(c.Config)
+	for _, key := range sortedKeys(c.Config) {
+		if _, kept := known[key]; !kept && c.Config[key] != nil && !slices.Contains(removed, key) {
+			list = append(list, Correction{
+				Field: "config." + cut(key, 100), Given: cut(fmt.Sprint(c.Config[key]), 100), Message: "no setting of combos has this name; it was left out",
+			})
 		}
 	}
 	return list

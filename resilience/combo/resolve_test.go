@@ -64,7 +64,7 @@ func TestNormalize(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := fmt.Sprint(c.Corrections()); got != "[{models[1].weight 300 100} {models[2].weight heavy 0} {models[4].weight -4 0}]" {
+		if got := fmt.Sprint(c.Corrections()); got != "[{models[1].weight 300 100 } {models[2].weight heavy 0 } {models[4].weight -4 0 }]" {
 			t.Error(got)
 		}
 		c = c.Normalize(nil)
