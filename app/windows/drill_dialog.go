@@ -4,8 +4,8 @@ package windows
 
 import (
 	"context"
+	"errors"
 	"strconv"
-	"strings"
 	"time"
 
 	"fyne.io/fyne/v2"
@@ -28,6 +28,7 @@ type drillDialog struct {
 	spacing *segments
 	run     *button
 	sum     *text
+	began   time.Time
 
 	report control.DrillReport
 	rows   []view.DrillRow
@@ -42,9 +43,10 @@ type drillDialog struct {
 
 // drillFault is the choice of what happens to one connection.
 type drillFault struct {
-	id    string
-	kind  *choice
-	after *field
+	id       string
+	kind     *choice
+	after    *field
+	from, to *field // requests of the drill; empty: the first, the last
 }
 
 var (
@@ -67,16 +69,20 @@ func (d *drillDialog) build() {
 	table := container.New(stack{gapSmall})
 	_, words := view.DrillKinds()
 	for _, c := range d.connections() {
-		f := &drillFault{id: c.ID, kind: newChoice(words, nil), after: newField(view.T("no Retry-After"))}
+		f := &drillFault{id: c.ID, kind: newChoice(words, nil), after: digits(view.T("no Retry-After")), from: digits("1"), to: digits(view.T("last"))}
+		span := container.New(line{gap: gapSmall}, newText(view.T("Requests"), view.RoleMuted), container.New(sized{width: 46}, f.from),
+			newText("–", view.RoleMuted), container.New(sized{width: 62}, f.to))
 		after := container.New(sized{width: 150}, f.after)
 		f.kind.OnChanged = func(string) {
 			show(after, f.kindName() == "rate_limit")
+			show(span, f.kindName() != "none")
 			table.Refresh()
 		}
 		f.kind.show(words[0])
 		after.Hide()
+		span.Hide()
 		name := newText(c.Name, view.RoleText).clipped()
-		table.Add(container.New(line{gap: gap, grow: name}, name, after, container.New(sized{width: 210}, f.kind.boxed())))
+		table.Add(container.New(line{gap: gap, grow: name}, name, after, span, container.New(sized{width: 200}, f.kind.boxed())))
 		d.faults = append(d.faults, f)
 	}
 	d.cols = columns{gap: 10, edge: 8, list: []column{{width: 18}, {width: 56, right: true}, {width: 150, flex: 1}}}
@@ -133,22 +139,50 @@ func (d *drillDialog) request() control.DrillRequest {
 	in := control.DrillRequest{Combo: d.combo.ID, Requests: drillCounts[d.count.at], Spacing: drillSpacings[d.spacing.at], Faults: []control.DrillFault{}}
 	for _, f := range d.faults {
 		if kind := f.kindName(); kind != "none" {
-			after, _ := strconv.Atoi(strings.TrimSpace(f.after.Text)) // no number is no header
-			in.Faults = append(in.Faults, control.DrillFault{ConnectionID: f.id, Kind: kind, RetryAfterSeconds: after})
+			x := control.DrillFault{ConnectionID: f.id, Kind: kind, From: numberIn(f.from), To: numberIn(f.to)}
+			if kind == "rate_limit" {
+				x.RetryAfterSeconds = numberIn(f.after)
+			}
+			in.Faults = append(in.Faults, x)
 		}
 	}
 	return in
 }
 
-// drillPatience is how long a drill may take: every stall costs two seconds.
+// digits is a field that takes digits alone.
+func digits(blank string) *field {
+	f := newField(blank)
+	f.OnChanged = func(s string) {
+		if t := view.Digits(s); t != s {
+			f.SetText(t)
+		}
+	}
+	return f
+}
+
+// numberIn is what a field of digits holds; 0 for nothing.
+func numberIn(f *field) int {
+	n, err := strconv.Atoi(f.Text)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// drillPatience is how long a drill may take: every stall costs a moment.
 const drillPatience = 3 * time.Minute
 
 // start runs the drill that the form asks for.
 func (d *drillDialog) start() {
 	in := d.request()
+	if wrong := view.DrillProblem(in); wrong != "" {
+		d.done(control.DrillReport{}, errors.New(wrong))
+		return
+	}
 	d.run.enable(false)
-	d.run.word = view.T("Running…")
-	d.run.Refresh()
+	d.run.set(view.T("Running…"))
+	d.began = d.u.now()
+	d.tick(d.began)
 	d.u.spawn(func() {
 		ctx, stop := context.WithTimeout(d.u.ctx, drillPatience)
 		defer stop()
@@ -157,10 +191,20 @@ func (d *drillDialog) start() {
 	})
 }
 
+// tick tells each second how long the drill that began then has run.
+func (d *drillDialog) tick(began time.Time) {
+	d.u.after(time.Second, func() {
+		if d.run.disabled && d.began.Equal(began) && d.u.ctx.Err() == nil {
+			d.sum.show(view.DrillRunning(d.u.now().Sub(began)), view.RoleMuted)
+			show(d.result, true)
+			d.tick(began)
+		}
+	})
+}
+
 func (d *drillDialog) done(report control.DrillReport, err error) {
 	d.run.enable(true)
-	d.run.word = view.T("Run the drill")
-	d.run.Refresh()
+	d.run.set(view.T("Run the drill"))
 	if err != nil {
 		d.sum.show(comboProblem(err), view.RoleError)
 		d.report, d.rows = control.DrillReport{}, nil

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"fyne.io/fyne/v2"
 
@@ -22,10 +23,17 @@ func TestADrillIsRunFromACombo(t *testing.T) {
 	d := p.u.drillDialog(p.combo("k1"))
 	d.faults[0].kind.SetSelected(view.FaultName("rate_limit"))
 	d.faults[0].after.SetText("60")
+	d.faults[1].kind.SetSelected(view.FaultName("stall"))
+	b.wantShown("–")
+	d.faults[1].from.SetText("3x")
+	d.faults[1].to.SetText("2")
+	b.push("Run the drill")
+	b.wantShown("The first request of a fault cannot come after its last.")
+	d.faults[1].to.SetText("4")
 	d.count.choose(1)
 	b.push("Run the drill")
 	last := b.fake.calls[len(b.fake.calls)-1]
-	if want := `drill {"combo":"k1","faults":[{"connectionId":"c1","kind":"rate_limit","retryAfterSeconds":60}],"requests":10,"spacingMs":5000}`; last != want {
+	if want := `drill {"combo":"k1","faults":[{"connectionId":"c1","kind":"rate_limit","retryAfterSeconds":60},{"connectionId":"c2","kind":"stall","from":3,"to":4}],"requests":10,"spacingMs":5000}`; last != want {
 		t.Errorf("asked for\n%s\nwant\n%s", last, want)
 	}
 	b.wantShown("10 of 10 requests were answered. Left alone at the end: Claude · work.", "Claude · work said 429", "Anthropic · home answered", "Claude · work: cooling", "For 1 min 00 s.")
@@ -53,5 +61,26 @@ func TestTheEditorLooksAhead(t *testing.T) {
 	b.later[len(b.later)-1]()
 	if !strings.Contains(d.ahead.content, "draws lots") {
 		t.Errorf("the look ahead of another strategy is %q", d.ahead.content)
+	}
+}
+
+func TestARunningDrillTellsForHowLong(t *testing.T) {
+	b := newBench(t, "busy", pageCombos)
+	p := pageOf[*combos](b)
+	d := p.u.drillDialog(p.combo("k1"))
+	var run func()
+	b.spawn = func(f func()) { run = f }
+	b.push("Run the drill")
+	if !d.run.disabled {
+		t.Fatal("it is not running")
+	}
+	b.clock = b.clock.Add(2 * time.Second)
+	b.later[len(b.later)-1]()
+	b.wantShown("Running for 2")
+	n := len(b.later)
+	run()
+	b.later[n-1]()
+	if b.wantHidden("Running for"); len(b.later) != n {
+		t.Error("it goes on counting")
 	}
 }

@@ -16,6 +16,35 @@ func DrillKinds() (kinds, words []string) {
 	return kinds, words
 }
 
+// Digits keeps the digits of what was typed.
+func Digits(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < '0' || r > '9' {
+			return -1
+		}
+		return r
+	}, s)
+}
+
+// DrillProblem says what is wrong with the requests that the faults are meant
+// for, or nothing.
+func DrillProblem(in control.DrillRequest) string {
+	for _, f := range in.Faults {
+		if f.To > 0 && f.From > f.To {
+			return T("The first request of a fault cannot come after its last.")
+		}
+		if f.From > in.Requests {
+			return Tf("The drill has %d requests; a fault must begin with one of them.", in.Requests)
+		}
+	}
+	return ""
+}
+
+// DrillRunning says how long a drill has been running.
+func DrillRunning(d time.Duration) string {
+	return Tf("Running for %s. A stall of two minutes passes in less than a second.", Span(d.Milliseconds()))
+}
+
 // DrillLine sums a drill up.
 func DrillLine(r control.DrillReport) string {
 	out := Tf("%d of %d requests were answered.", r.Answered, r.Answered+r.Failed)

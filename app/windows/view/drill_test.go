@@ -58,3 +58,18 @@ func TestDrillIsToldLineByLine(t *testing.T) {
 		}
 	}
 }
+
+func TestARangeOfADrillIsChecked(t *testing.T) {
+	for _, c := range []struct {
+		from, to int
+		wrong    bool
+	}{{0, 0, false}, {3, 0, false}, {3, 3, false}, {0, 2, false}, {4, 3, true}, {6, 0, true}} {
+		in := control.DrillRequest{Requests: 5, Faults: []control.DrillFault{{From: c.from, To: c.to}}}
+		if got := DrillProblem(in); (got != "") != c.wrong {
+			t.Errorf("%d to %d: %q", c.from, c.to, got)
+		}
+	}
+	if Digits(" 1a2.") != "12" {
+		t.Error(Digits(" 1a2."))
+	}
+}
