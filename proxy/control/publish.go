@@ -24,10 +24,12 @@ func (s *Service) publish() {
 	var dueC <-chan time.Time
 	var last time.Time
 	for {
-		state := true
+		state, news := true, true
 		select {
 		case <-s.stop:
 		case <-s.stateDirty:
+		case <-s.listened:
+			state, news = false, false // its own first snapshot tells as much
 		case <-dueC:
 		case <-s.useDirty:
 			state = s.pause(max(settle, usePause-time.Since(last)), s.stateDirty)
@@ -46,8 +48,10 @@ func (s *Service) publish() {
 			continue
 		}
 		snap := s.snapshot()
-		last = time.Now()
-		s.hub.publish(Event{Type: EventSnapshot, Snapshot: &snap})
+		if news {
+			last = time.Now()
+			s.hub.publish(Event{Type: EventSnapshot, Snapshot: &snap})
+		}
 		if at := earliest(snap); !at.IsZero() {
 			due = time.NewTimer(max(time.Until(at)+settle, settle))
 			dueC = due.C

@@ -106,6 +106,7 @@ type Service struct {
 	edit     sync.Mutex // one command changes connections or settings at a time
 
 	stateDirty, useDirty chan struct{}
+	listened             chan struct{} // somebody new listens
 	loginsDirty          chan struct{} // which logins are to be looked at
 	stop                 chan struct{}
 	done                 sync.WaitGroup
@@ -123,7 +124,7 @@ func New(ctx context.Context, cfg Config) (*Service, error) {
 		cfg: cfg, hub: newHub(), queues: admission.NewQueues(), gates: admission.NewGates(), quota: quota.NewLedger(), claude: newSubscriptions(),
 		guard: oauth.NewGuard(), banned: newBacklog[string](),
 		affinity: affinity.New(cfg.Store), occupancy: affinity.NewOccupancy(), latency: combo.NewLatency(),
-		stateDirty: make(chan struct{}, 1), useDirty: make(chan struct{}, 1), loginsDirty: make(chan struct{}, 1), stop: make(chan struct{}),
+		stateDirty: make(chan struct{}, 1), listened: make(chan struct{}, 1), useDirty: make(chan struct{}, 1), loginsDirty: make(chan struct{}, 1), stop: make(chan struct{}),
 	}
 	s.leases.changed = make(chan struct{}, 1)
 	s.engine = resilience.New(resilience.Config{

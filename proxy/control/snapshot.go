@@ -17,7 +17,7 @@ func (s *Service) Subscribe(ctx context.Context) (<-chan Event, error) {
 	out := s.hub.subscribe(ctx, s.snapshot())
 	// The publisher sleeps while nobody listens; wake it, so that it knows
 	// when a state shown in this first snapshot ends.
-	s.markState()
+	mark(s.listened)
 	return out, nil
 }
 

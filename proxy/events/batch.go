@@ -24,7 +24,6 @@ const (
 // batch collects events that go out together, as one run of frames that is
 // written once for all clients. The zero value is empty and was never sent.
 type batch struct {
-	id   string            // of the first event
 	kind control.EventType // of the last one
 	data bytes.Buffer
 	sent time.Time // when the last batch went out
@@ -33,7 +32,8 @@ type batch struct {
 
 // add joins an event to the batch. The head and the foot of the whole run are
 // the sse server's; what is between two frames is part of the data, which the
-// server passes on as it is.
+// server passes on as it is. Only the first frame has an id: each stream counts
+// its own, and the run is the same for all.
 func (b *batch) add(m message, now time.Time) {
 	every := changeEvery
 	if m.kind == control.EventActivity {
@@ -41,9 +41,9 @@ func (b *batch) add(m message, now time.Time) {
 	}
 	due := b.sent.Add(every)
 	if b.data.Len() == 0 {
-		b.id, b.due = m.id, due
+		b.due = due
 	} else {
-		b.data.WriteString("\nevent: " + string(b.kind) + "\nretry: " + restMs + "\n\nid: " + m.id + "\ndata: ")
+		b.data.WriteString("\nevent: " + string(b.kind) + "\nretry: " + restMs + "\n\ndata: ")
 	}
 	b.data.Write(m.data)
 	b.kind = m.kind
@@ -60,7 +60,7 @@ func (b *batch) take(now time.Time) (m message, ok bool) {
 	if b.data.Len() == 0 {
 		return message{}, false
 	}
-	m = message{id: b.id, kind: b.kind, data: bytes.Clone(b.data.Bytes())}
+	m = message{kind: b.kind, data: bytes.Clone(b.data.Bytes())}
 	b.data.Reset()
 	b.sent = now
 	return m, true

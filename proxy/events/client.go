@@ -61,12 +61,12 @@ func (c *client) serve(ctx context.Context, r *http.Request) {
 func (c *client) pump(ctx context.Context, id string) {
 	beat := time.NewTimer(c.h.heartbeat)
 	defer beat.Stop()
-	for c.written(ctx) {
+	for sent := uint64(1); c.written(ctx); sent++ {
 		m, ok := c.next(ctx, beat)
 		if !ok {
 			return
 		}
-		if !c.h.server.TryPublish(id, m.event()) {
+		if !c.h.server.TryPublish(id, m.event(sent)) {
 			c.cancel() // cannot happen while one event is under way at most
 			return
 		}
@@ -101,13 +101,13 @@ func (c *client) next(ctx context.Context, beat *time.Timer) (message, bool) {
 	}
 }
 
-// event returns a fresh event of the sse server; the zero message is a
-// heartbeat, a comment without data.
-func (m message) event() *sse.Event {
+// event returns a fresh event of the sse server under that id; the zero message
+// is a heartbeat, a comment without data.
+func (m message) event(id uint64) *sse.Event {
 	if m.kind == "" {
 		return &sse.Event{Comment: []byte("heartbeat")}
 	}
-	return &sse.Event{ID: []byte(m.id), Event: []byte(m.kind), Data: m.data, Retry: []byte(restMs)}
+	return &sse.Event{ID: []byte(strconv.FormatUint(id, 10)), Event: []byte(m.kind), Data: m.data, Retry: []byte(restMs)}
 }
 
 // deadlineWriter gives every write and flush a deadline, reports failures,

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -50,7 +49,7 @@ type Handler struct {
 	source Source
 	log    *slog.Logger
 	server *sse.Server
-	nextID atomic.Uint64
+	nextID atomic.Uint64 // of a stream
 
 	heartbeat, writeTimeout time.Duration
 
@@ -71,7 +70,6 @@ type subscription struct {
 
 // message is an event, or a batch of them, encoded once for all clients.
 type message struct {
-	id   string
 	kind control.EventType
 	data []byte
 	seq  uint64 // of a snapshot
@@ -309,7 +307,7 @@ func (s *subscription) pause(d time.Duration) bool {
 }
 
 func (h *Handler) encode(ev control.Event) (message, error) {
-	m := message{id: strconv.FormatUint(h.nextID.Add(1), 10), kind: ev.Type}
+	m := message{kind: ev.Type}
 	if s := ev.Snapshot; s != nil {
 		m.seq = s.Seq
 		if s.Connections == nil || s.Breakers == nil || s.Combos == nil {

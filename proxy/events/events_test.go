@@ -62,6 +62,35 @@ func TestFrameForm(t *testing.T) {
 	}
 }
 
+// The ids of a stream count up from its first frame, in the order of its frames,
+// whoever else listens and however events are joined.
+func TestIdsCountUp(t *testing.T) {
+	b := newBench(t)
+	other := b.connect(t)
+	b.fake.AddActivity(control.Activity{ID: 1})
+	other.nextActivity()
+	r := b.connect(t)
+	for i := range 40 {
+		b.fake.AddActivity(control.Activity{ID: int64(i)})
+		b.fake.Change(func(s *control.Snapshot) { s.Paused = i%2 == 0 })
+	}
+	last := uint64(1) // the first snapshot
+	for seen := 0; seen < 20; {
+		for _, line := range r.frame() {
+			if text, ok := strings.CutPrefix(line, "id: "); ok {
+				id, err := strconv.ParseUint(text, 10, 64)
+				if err != nil || id <= last || id > last+uint64(seen)+1 {
+					t.Fatalf("id %q after %d", text, last)
+				}
+				last = id
+			}
+			if strings.HasPrefix(line, "data: ") {
+				seen++
+			}
+		}
+	}
+}
+
 func TestSnapshotListsAreNeverNull(t *testing.T) {
 	b := newBench(t)
 	b.fake.Change(func(s *control.Snapshot) { s.Connections, s.Breakers = nil, nil })

@@ -106,3 +106,31 @@ func TestEventsOfEveryKind(t *testing.T) {
 		t.Errorf("lease %+v", c)
 	}
 }
+
+// Who begins to listen gets one snapshot, not a second of the same state.
+func TestOneSnapshotAtFirst(t *testing.T) {
+	k := scenario.Start(t)
+	k.Add("alpha", "demo")
+	quiet := func(events <-chan control.Event) (n int) {
+		for {
+			select {
+			case <-events:
+				n++
+			case <-time.After(400 * time.Millisecond): // longer than the publisher's pauses
+				return n
+			}
+		}
+	}
+	first, err := k.Facade().Subscribe(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	quiet(first) // what the beginning of the scenario still tells
+	l := listen(t, k)
+	if n := quiet(l.events); n != 0 {
+		t.Errorf("%d events followed the first snapshot", n)
+	}
+	if n := quiet(first); n != 0 {
+		t.Errorf("another listener was told of it: %d events", n)
+	}
+}
