@@ -190,19 +190,20 @@ func (p *overview) apply() {
 
 func (p *overview) applyNotices() {
 	list := p.u.snap.Notices
-	if len(list) == len(p.notices.Objects) {
-		for i, n := range list {
-			p.notices.Objects[i].(*banner).label.set(n.Text)
-		}
-	} else {
+	if len(list) != len(p.notices.Objects) {
 		p.notices.Objects = nil
-		for _, n := range list {
+		for range list {
 			b := newBanner(view.ShapeHalf, view.RoleWarning, nil)
 			b.flat()
-			b.say(n.Text)
+			b.say("")
 			p.notices.Objects = append(p.notices.Objects, b)
 		}
 		p.notices.Refresh()
+	}
+	for i, n := range list {
+		b := p.notices.Objects[i].(*banner)
+		b.shape.show(view.NoticeMark(n))
+		b.label.set(view.NoticeText(n))
 	}
 	show(p.notices, len(list) > 0)
 }

@@ -1,5 +1,7 @@
 package view
 
+import "breakwater/proxy/control"
+
 // Refused says what to do when the Breakwater at an address does not accept
 // the window's token.
 func Refused(address string) string {
@@ -34,4 +36,25 @@ func NoTray(system string) string {
 		return T("This desktop shows no tray icon. GNOME needs the extension AppIndicator; sway, i3 and bare window managers need a panel with a tray. Closing this window leaves Breakwater running: start it once more to come back.")
 	}
 	return T("This desktop shows no tray icon. Closing this window leaves Breakwater running: start it once more to come back.")
+}
+
+// NoticeText is a remark about the installation in the user's language, where
+// it is one that the windows know.
+func NoticeText(n control.Notice) string {
+	switch n.Code {
+	case "disk_full":
+		return T("The disk is full. Requests go on, but nothing can be changed or recorded until there is free space.")
+	case "read_only":
+		return T("The data folder cannot be written. Requests go on, but nothing can be changed or recorded; check its permissions and the disk.")
+	}
+	return n.Text
+}
+
+// NoticeMark is the shape and colour of a remark: those of an error where
+// changes are not kept.
+func NoticeMark(n control.Notice) (Shape, Role) {
+	if n.Grave() {
+		return ShapeCross, RoleError
+	}
+	return ShapeHalf, RoleWarning
 }
