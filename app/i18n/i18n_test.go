@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"breakwater/assets"
+	"breakwater/proxy/control"
 )
 
 func TestLoadFindsTheLanguageOfALocale(t *testing.T) {
@@ -82,7 +83,7 @@ func TestSystemFollowsPosixOrder(t *testing.T) {
 }
 
 func TestLanguages(t *testing.T) {
-	if got := Languages(); !slices.Equal(got, []string{"en", "es", "mr"}) {
+	if got := Languages(); !slices.Equal(got, []string{"en", "es", "mr"}) || !slices.Equal(got, control.Languages()) {
 		t.Errorf("%q", got)
 	}
 }

@@ -126,6 +126,9 @@ func (s *Service) patchOwn(p SettingsPatch) (Settings, map[string]any, error) {
 	if p == (SettingsPatch{}) {
 		return next, writes, nil
 	}
+	if err := CheckLanguage(p.Language); err != nil {
+		return next, writes, err
+	}
 	set(&next.Notifications, p.Notifications)
 	set(&next.Theme, p.Theme)
 	set(&next.Language, p.Language)

@@ -285,7 +285,7 @@ type ActivityQuery struct {
 type Settings struct {
 	Notifications bool   `json:"notifications"` // desktop notifications
 	Theme         string `json:"theme"`         // system, light or dark
-	Language      string `json:"language"`      // empty follows the system
+	Language      string `json:"language"`      // one of Languages; empty follows the system
 	RequireAPIKey bool   `json:"requireApiKey"` // ruling 33
 	ClientProfile bool   `json:"clientProfiles"`
 	// AllowedOrigins are the exact web origins that may call the API (ruling 51).

@@ -193,13 +193,22 @@ func checkWindows(bad *problems, s Settings) {
 	}
 }
 
+// Languages are the codes of the languages that the desktop speaks.
+func Languages() []string { return []string{"en", "es", "mr"} }
+
+// CheckLanguage looks at a language that is to be set. One that was stored
+// already, by a version that has more of them, keeps nobody from other changes.
+func CheckLanguage(given *string) error {
+	if given == nil || *given == "" || slices.Contains(Languages(), *given) {
+		return nil
+	}
+	return Invalid("language", "%s, or empty for the system's", strings.Join(Languages(), ", "))
+}
+
 func checkSettings(s Settings) error {
 	var bad problems
 	if !slices.Contains([]string{"system", "light", "dark"}, s.Theme) {
 		bad.add("theme", "system, light or dark")
-	}
-	if len(s.Language) > 20 {
-		bad.add("language", "a language code such as en or es, empty for the system's")
 	}
 	checkNotifications(&bad, s.Notify)
 	checkWindows(&bad, s)

@@ -158,6 +158,10 @@ func refusals(t *testing.T, f control.Facade) {
 			_, err := f.EditSettings(ctx, control.SettingsPatch{Theme: new("loud")})
 			return err
 		}},
+		{"language", "language", func() error {
+			_, err := f.EditSettings(ctx, control.SettingsPatch{Language: new("xx")})
+			return err
+		}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			inv, ok := errors.AsType[*control.InvalidError](tc.call())

@@ -33,7 +33,7 @@ func revisions(t *testing.T, f control.Facade) {
 		t.Errorf("a change from an older state: %v, want a ConflictError with revision %d", err, second.Revision)
 	}
 	_, err = f.EditAllSettings(ctx, control.AllSettingsPatch{
-		SettingsPatch: control.SettingsPatch{Language: new("fr")},
+		SettingsPatch: control.SettingsPatch{Language: new("mr")},
 		GuidePatch:    control.GuidePatch{ProviderErrorRules: []byte(`{"openai":[{"scope":"galaxy"}]}`)},
 	})
 	if _, ok := errors.AsType[*control.InvalidError](err); !ok {

@@ -122,6 +122,9 @@ func (f *Fake) editSettings(p control.SettingsPatch) error {
 	if p.Theme != nil && !slices.Contains([]string{"system", "light", "dark"}, *p.Theme) {
 		return control.Invalid("theme", "system, light or dark")
 	}
+	if err := control.CheckLanguage(p.Language); err != nil {
+		return err
+	}
 	if p.CAFile != nil && strings.Contains(*p.CAFile, "missing") {
 		return control.Invalid("caFile", "there is no such file")
 	}
