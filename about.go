@@ -36,11 +36,13 @@ func version(ctx context.Context, o options) int {
 
 // say prints what a command found, as JSON where that is asked for.
 func say(o options, v any, text string) int {
-	if !o.json {
-		fmt.Println(text)
-		return 0
+	var err error
+	if o.json {
+		err = json.NewEncoder(os.Stdout).Encode(v)
+	} else {
+		_, err = fmt.Println(text)
 	}
-	if err := json.NewEncoder(os.Stdout).Encode(v); err != nil {
+	if err != nil {
 		return complain(o, err)
 	}
 	return 0

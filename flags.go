@@ -44,7 +44,10 @@ func parse(args []string, env func(string) string, out io.Writer) (options, erro
 	if len(args) > 0 && args[0] == "help" {
 		args[0] = "--help"
 	}
-	if len(args) > 0 && len(args[0]) > 0 && args[0][0] != '-' {
+	if len(args) > 0 && args[0] == "" {
+		return o, errors.New("the command is empty; see breakwater --help")
+	}
+	if len(args) > 0 && args[0][0] != '-' {
 		o.command, args = args[0], args[1:]
 	}
 	fs := flag.NewFlagSet("breakwater", flag.ContinueOnError)
@@ -85,7 +88,7 @@ func parse(args []string, env func(string) string, out io.Writer) (options, erro
 		o.page, rest = rest[0], rest[1:]
 	}
 	if len(rest) > 0 {
-		return o, fmt.Errorf("%w; see breakwater --help", cli.TooMany(1))
+		return o, fmt.Errorf("%w; see breakwater --help", cli.TooMany(1, rest[0]))
 	}
 	if o.command == "cleanup" && o.data != "keep" && o.data != "delete" && o.data != "ask" {
 		return o, errors.New("--data is keep, delete or ask")

@@ -38,6 +38,8 @@ func TestParse(t *testing.T) {
 		{"unknown flag", []string{"--nope"}, nil, options{}, "nope"},
 		{"flag of another command", []string{"token", "--headless"}, nil, options{}, "headless"},
 		{"argument too many", []string{"--demo", "x"}, nil, options{}, "one too many"},
+		{"a command behind flags that are not its", []string{"--headless", "connections"}, nil, options{}, "breakwater connections"},
+		{"an empty command", []string{""}, nil, options{}, "is empty"},
 		{"port out of range", []string{"--port", "99999"}, nil, options{}, "1 to 65535"},
 		{"port that is no number", nil, map[string]string{"BREAKWATER_PORT": "x"}, options{}, "BREAKWATER_PORT"},
 	}

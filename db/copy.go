@@ -27,7 +27,9 @@ func Backup(ctx context.Context, dir, to string) error {
 	if _, err := checkHeader(from); err != nil {
 		return err
 	}
-	if err := touchPrivate(to); err != nil {
+	if err := touchPrivate(to); errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("backup: %s is there already, and nothing is written over; name a new file: %w", to, fs.ErrExist)
+	} else if err != nil {
 		return fmt.Errorf("backup: %w", err)
 	}
 	err := withFile(ctx, from, copyPool, func(g *gorm.DB) error {

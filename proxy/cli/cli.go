@@ -68,6 +68,7 @@ type action func(ctx context.Context, c *call) error
 type call struct {
 	Env
 	where Where
+	name  string // of the command
 	args  []string
 	json  bool
 	in    *bufio.Reader // of what is read line by line
@@ -103,11 +104,11 @@ func Run(ctx context.Context, env Env, args []string) int {
 	case err == nil, errors.Is(err, flag.ErrHelp):
 		return exitOK
 	case errors.As(err, &wrong):
-		about := ""
-		if Has(args[0]) {
-			about = " " + args[0]
+		about := c.name
+		if about == "" && Has(args[0]) {
+			about = args[0]
 		}
-		sayError(env.Err, err, "; see breakwater"+about+" --help", args, c.json)
+		sayError(env.Err, err, "; see "+strings.TrimSpace("breakwater "+about)+" --help", args, c.json)
 		return exitUsage
 	case errors.Is(err, errFound): // said already
 		return exitError
@@ -125,7 +126,8 @@ func WantsJSON(args []string) bool {
 }
 
 func (c *call) run(ctx context.Context, args []string) error {
-	cmd, rest, err := pick(args)
+	cmd, rest, err := pick(verbFirst(args))
+	c.name = cmd.name()
 	if err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			help(c.Out, args[0])
@@ -210,13 +212,30 @@ func (c *call) open(ctx context.Context) (control.Facade, error) {
 // print writes a value as JSON, or by text where no JSON is asked for.
 func (c *call) print(v any, text func(w io.Writer)) error {
 	if !c.json {
-		text(c.Out)
-		return nil
+		w := &noting{w: c.Out}
+		text(w)
+		return w.err
 	}
 	enc := json.NewEncoder(c.Out)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
 	return enc.Encode(v)
+}
+
+// noting keeps the first error of writing: a key that was made and could not be
+// printed is lost, and that is a failure.
+type noting struct {
+	w   io.Writer
+	err error
+}
+
+func (n *noting) Write(p []byte) (int, error) {
+	if n.err != nil {
+		return 0, n.err
+	}
+	var wrote int
+	wrote, n.err = n.w.Write(p)
+	return wrote, n.err
 }
 
 // arg returns the arguments, which must be as many as named.
@@ -225,7 +244,10 @@ func (c *call) arg(names ...string) ([]string, error) {
 	case len(c.args) < len(names):
 		return nil, usage("%s is missing", names[len(c.args)])
 	case len(c.args) > len(names):
-		return nil, TooMany(len(names) + 1)
+		return nil, TooMany(len(names)+1, c.args[len(names)])
+	}
+	if i := slices.Index(c.args, ""); i >= 0 {
+		return nil, usage("%s is empty", names[i])
 	}
 	return c.args, nil
 }

@@ -278,8 +278,15 @@ func TestBackupAndRestore(t *testing.T) {
 func TestMistakes(t *testing.T) {
 	b := newBench(t)
 	b.want(2, line("connections bogus"), `knows no command "bogus"; see breakwater connections --help`)
-	b.want(2, line("connections list extra"), "the first argument is one too many")
-	b.want(2, line("connections --nothing"), "nothing")
+	b.want(2, line("connections list extra"), "argument 1 is one too many")
+	b.want(2, line("connections --nothing"), "nothing", "see breakwater connections list --help")
+	b.want(2, line("keys add x --expires-in 5"), "--expires-in", "see breakwater keys add --help")
+	b.want(0, line("connections --json show Work"), `"name": "Work"`)
+	b.want(0, line("connections --data-dir d --json show Work"), `"name": "Work"`)
+	b.want(2, line("connections --json bogus"), "one too many")
+	b.want(2, []string{"connections", "show", ""}, "name is empty")
+	b.want(2, line("connections list keys"), "breakwater keys")
+	b.want(2, line("events --count -1"), "--count")
 	b.want(0, line("connections --help"), "connections list", "connections order NAME…")
 	b.want(0, line("keys add --help"), "-expires-in")
 	b.fail = errors.New("no Breakwater runs")
@@ -295,6 +302,26 @@ func TestMistakes(t *testing.T) {
 	}
 	if Has("nothing") || !Has("doctor") {
 		t.Error("Has is wrong")
+	}
+}
+
+// full is an output that takes nothing.
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, errors.New("no space left") }
+
+// What could not be printed is an error: the key of "keys add" is lost then.
+func TestOutputThatCannotBeWrittenIsAnError(t *testing.T) {
+	for _, args := range []string{"keys add A", "connections", "settings", "completion bash", "doctor --offline", "events --count 1 --kind snapshot"} {
+		var errs bytes.Buffer
+		env := Env{
+			Out: full{}, Err: &errs, Getenv: func(string) string { return "" },
+			Connect: func(context.Context, Where) (control.Facade, func(), error) { return facadetest.New(), func() {}, nil },
+			Local:   LocalChecks{Dir: func(Where) (string, error) { return "", errors.New("none") }},
+		}
+		if code := Run(t.Context(), env, line(args)); code != 1 || !strings.Contains(errs.String(), "no space left") {
+			t.Errorf("%s ends with %d: %s", args, code, errs.String())
+		}
 	}
 }
 

@@ -22,8 +22,9 @@ func completion(_ context.Context, c *call) error {
 	if !ok {
 		return usage("there is a completion for bash, zsh and fish, not for %s", Named(args[0]))
 	}
-	write(c.Out)
-	return nil
+	w := &noting{w: c.Out}
+	write(w)
+	return w.err
 }
 
 // groups returns the first words, in the table's order.

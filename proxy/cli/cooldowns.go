@@ -117,7 +117,7 @@ func unlockModels(fs *flag.FlagSet) action {
 	conn := fs.String("connection", "", "only of the connection with this `name`")
 	return func(ctx context.Context, c *call) error {
 		if len(c.args) > 1 {
-			return TooMany(2)
+			return TooMany(2, c.args[1])
 		}
 		if len(c.args) == 1 {
 			which.Model = c.args[0]

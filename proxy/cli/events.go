@@ -31,6 +31,9 @@ func printEvents(fs *flag.FlagSet) action {
 		if err := c.none(); err != nil {
 			return err
 		}
+		if *count < 0 {
+			return usage("--count: a number from 0 on")
+		}
 		for _, k := range kinds {
 			if !slices.Contains(eventKinds(), k) {
 				return usage("there are no events of the kind %s", Named(k))

@@ -14,18 +14,7 @@ var globals = map[string]bool{"data-dir": true, "json": false, "demo": false}
 // does not begin so, or leads to no command, stays as it is. own are the
 // program's commands, which are not this package's.
 func Hoist(args []string, own ...string) []string {
-	n := 0
-	for n < len(args) && strings.HasPrefix(args[n], "-") {
-		name, _, joined := strings.Cut(strings.TrimLeft(args[n], "-"), "=")
-		follows, known := globals[name]
-		if !known {
-			return args
-		}
-		n++
-		if follows && !joined {
-			n++
-		}
-	}
+	n := leading(args)
 	if n == 0 || n >= len(args) {
 		return args
 	}
@@ -39,6 +28,32 @@ func Hoist(args []string, own ...string) []string {
 		words = 2 // the verb stays next to its group
 	}
 	return slices.Concat(rest[:words], flags, rest[words:])
+}
+
+// leading counts the words of the global flags that args begin with; it is zero
+// where other flags are among them.
+func leading(args []string) (n int) {
+	for n < len(args) && strings.HasPrefix(args[n], "-") {
+		name, _, joined := strings.Cut(strings.TrimLeft(args[n], "-"), "=")
+		follows, known := globals[name]
+		if !known {
+			return 0
+		}
+		n++
+		if follows && !joined {
+			n++
+		}
+	}
+	return n
+}
+
+// verbFirst moves global flags between a group and its verb behind the verb.
+func verbFirst(args []string) []string {
+	n := leading(args[1:])
+	if n == 0 || n+1 >= len(args) || !slices.Contains(verbs(args[0]), args[n+1]) || args[0] == "completion" {
+		return args
+	}
+	return slices.Concat(args[:1], args[n+1:n+2], args[1:n+1], args[n+2:])
 }
 
 // ProgramCommands are those that the program itself knows.

@@ -80,14 +80,17 @@ func Named(word string) string {
 	return notShown
 }
 
-// TooMany refuses the argument of a place, counted from 1. It is not shown:
-// who puts a key there did not know that keys are never arguments.
-func TooMany(place int) error {
-	ordinals := []string{"first", "second", "third"}
-	if place > len(ordinals) {
-		return usage("there are too many arguments%s", historyAdvice)
+// TooMany refuses a word at a place, counted from 1. It is not shown: who puts
+// a key there did not know that keys are never arguments.
+func TooMany(place int, word string) error {
+	advice := ""
+	switch {
+	case Has(word):
+		return usage("the command comes first, then what belongs to it: breakwater %s …", word)
+	case looksSecret(word):
+		advice = historyAdvice
 	}
-	return usage("the %s argument is one too many; it is not shown%s", ordinals[place-1], historyAdvice)
+	return usage("argument %d is one too many (not shown, it may be a key)%s", place, advice)
 }
 
 var (

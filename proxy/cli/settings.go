@@ -66,7 +66,7 @@ func object(v any) (map[string]any, error) {
 
 func showSettings(ctx context.Context, c *call) error {
 	if len(c.args) > 1 {
-		return TooMany(2)
+		return TooMany(2, c.args[1])
 	}
 	own, resilience, origins, err := c.tree(ctx)
 	if err != nil {
