@@ -75,6 +75,14 @@ func TestHelpOnACommand(t *testing.T) {
 		if _, err := parse(args, func(string) string { return "" }, &out); !errors.Is(err, flag.ErrHelp) {
 			t.Errorf("%v: %v", args, err)
 		}
+		for _, f := range cli.ProgramFlags(command) {
+			if f != "--help" && !strings.Contains(out.String(), "  "+f+" ") && !strings.Contains(out.String(), "  "+f+"\n") {
+				t.Errorf("%s is completed and no flag of %s", f, command)
+			}
+		}
+		if flags := strings.Count(out.String(), "\n  --"); flags != len(cli.ProgramFlags(command))-1 {
+			t.Errorf("%s has %d flags, %v are completed", command, flags, cli.ProgramFlags(command))
+		}
 		for _, want := range []string{about.about, "breakwater " + about.line, about.example, "  --data-dir"} {
 			if !strings.Contains(out.String(), want) {
 				t.Errorf("help %s lacks %q: %s", command, want, out.String())

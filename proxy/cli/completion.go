@@ -12,6 +12,16 @@ import (
 // programCommands are those that the program itself knows.
 var programCommands = []string{"window", "token", "quit", "cleanup", "version", "help"}
 
+// ProgramFlags are the flags of a command of the program itself, or those without
+// a command.
+func ProgramFlags(command string) []string {
+	own := map[string][]string{
+		"": {"--headless", "--demo", "--port", "--verbose", "--version"}, "window": {"--connect"}, "token": {"--demo", "--json"}, "quit": {"--demo", "--json"},
+		"cleanup": {"--data"}, "version": {"--licences", "--json"},
+	}
+	return append(own[command], "--data-dir", "--help")
+}
+
 // completion prints a shell's completion, made from the table of commands.
 func completion(_ context.Context, c *call) error {
 	args, err := c.arg("the shell: bash, zsh or fish")
@@ -70,18 +80,34 @@ func flags(group string) []string {
 	return out
 }
 
+// firstWords are all that a command line may begin with, but for flags.
+func firstWords() string { return strings.Join(append(groups(), programCommands...), " ") }
+
+// bash looks at the words before the cursor without the flags among them; "help"
+// in front changes nothing.
 func bash(w io.Writer) {
 	fmt.Fprint(w, `# bash completion for breakwater
 _breakwater() {
-  local cur=${COMP_WORDS[COMP_CWORD]} words=""
-  if [ "$COMP_CWORD" -eq 1 ]; then
-    words="`+strings.Join(append(groups(), programCommands...), " ")+`"
+  local cur=${COMP_WORDS[COMP_CWORD]} words="" i line=()
+  for (( i = 1; i < COMP_CWORD; i++ )); do
+    case "${COMP_WORDS[i]}" in
+      --data-dir) (( i++ )); if [ "${COMP_WORDS[i]}" = "=" ]; then (( i++ )); fi ;;
+      -*) ;;
+      *) line+=("${COMP_WORDS[i]}") ;;
+    esac
+  done
+  if [ "${line[0]}" = help ]; then line=("${line[@]:1}"); fi
+  if [ "${#line[@]}" -eq 0 ]; then
+    if [[ "$cur" == -* ]]; then words="`+strings.Join(ProgramFlags(""), " ")+`"; else words="`+firstWords()+`"; fi
   else
-    case "${COMP_WORDS[1]}" in
+    case "${line[0]}" in
 `)
 	for _, g := range groups() {
 		fmt.Fprintf(w, "      %s)\n        if [[ \"$cur\" == -* ]]; then words=\"%s\"\n", g, strings.Join(flags(g), " "))
-		fmt.Fprintf(w, "        elif [ \"$COMP_CWORD\" -eq 2 ]; then words=\"%s\"; fi ;;\n", strings.Join(verbs(g), " "))
+		fmt.Fprintf(w, "        elif [ \"${#line[@]}\" -eq 1 ]; then words=\"%s\"; fi ;;\n", strings.Join(verbs(g), " "))
+	}
+	for _, c := range programCommands {
+		fmt.Fprintf(w, "      %s) if [[ \"$cur\" == -* ]]; then words=\"%s\"; fi ;;\n", c, strings.Join(ProgramFlags(c), " "))
 	}
 	fmt.Fprint(w, `    esac
   fi
@@ -95,8 +121,9 @@ func zsh(w io.Writer) {
 	fmt.Fprint(w, `#compdef breakwater
 _breakwater() {
   local -a choices
+  if [[ $words[2] == help ]]; then shift words; (( CURRENT-- )); fi
   if (( CURRENT == 2 )); then
-    choices=(`+strings.Join(append(groups(), programCommands...), " ")+`)
+    choices=(`+firstWords()+`)
   else
     case "$words[2]" in
 `)
@@ -114,7 +141,8 @@ compdef _breakwater breakwater
 
 func fish(w io.Writer) {
 	fmt.Fprintln(w, "# fish completion for breakwater")
-	fmt.Fprintf(w, "complete -c breakwater -n __fish_use_subcommand -a '%s'\n", strings.Join(append(groups(), programCommands...), " "))
+	fmt.Fprintf(w, "complete -c breakwater -n __fish_use_subcommand -a '%s'\n", firstWords())
+	fmt.Fprintf(w, "complete -c breakwater -f -n '__fish_seen_subcommand_from help' -a '%s'\n", firstWords())
 	for _, g := range groups() {
 		if list := verbs(g); len(list) > 0 {
 			fmt.Fprintf(w, "complete -c breakwater -f -n '__fish_seen_subcommand_from %s; and not __fish_seen_subcommand_from %s' -a '%s'\n", g, strings.Join(list, " "), strings.Join(list, " "))

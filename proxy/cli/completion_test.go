@@ -35,12 +35,18 @@ func TestBashCompletes(t *testing.T) {
 		t.Fatal(err)
 	}
 	for line, want := range map[string][]string{
-		"breakwater co":                {"combos", "completion", "connections", "cooldowns"},
-		"breakwater connections o":     {"off", "on", "order"},
-		"breakwater keys add --ex":     {"--expires-in"},
-		"breakwater completion ":       {"bash", "fish", "zsh"},
-		"breakwater doctor --off":      {"--offline"},
-		"breakwater connections off W": nil,
+		"breakwater co":                                  {"combos", "completion", "connections", "cooldowns"},
+		"breakwater connections o":                       {"off", "on", "order"},
+		"breakwater keys add --ex":                       {"--expires-in"},
+		"breakwater completion ":                         {"bash", "fish", "zsh"},
+		"breakwater doctor --off":                        {"--offline"},
+		"breakwater connections off W":                   nil,
+		"breakwater --json connections sh":               {"show"},
+		"breakwater --data-dir /d --demo keys --json of": {"off"},
+		"breakwater help cooldowns un":                   {"unlock"},
+		"breakwater help conn":                           {"connections"},
+		"breakwater --he":                                {"--headless", "--help"},
+		"breakwater cleanup --data":                      {"--data", "--data-dir"},
 	} {
 		got := complete(t, script, line)
 		slices.Sort(got)
