@@ -173,7 +173,7 @@ func (v *verdictLine) hide() { v.box.Hide() }
 type factsLayout struct{ wide []bool }
 
 const (
-	factLabel  float32 = 100 // the least width of the labels at the left
+	factLabel  float32 = 64  // the least width of the labels at the left
 	factMost   float32 = 132 // and of any
 	factHeight float32 = 22
 )

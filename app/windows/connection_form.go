@@ -278,10 +278,13 @@ func (f *connectionForm) entryOf(fields []control.FieldError) *field {
 	return nil
 }
 
+// sentenceCase makes a sentence, in the user's language, of what a field's
+// message says.
 func sentenceCase(s string) string {
 	if s == "" {
 		return s
 	}
+	s = view.Refusal(s)
 	first, size := utf8.DecodeRuneInString(s)
 	s = string(unicode.ToUpper(first)) + s[size:]
 	if !strings.HasSuffix(s, ".") {

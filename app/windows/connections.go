@@ -65,8 +65,8 @@ func (p *connections) build() fyne.CanvasObject {
 	p.cols = columns{gap: 12, edge: 10, list: []column{
 		{key: string(view.ByOrder), title: "#", width: 20, right: true, sort: true},
 		{width: 30},
-		{key: string(view.ByName), title: view.T("Connection"), width: 144, flex: 3, sort: true},
-		{key: string(view.ByState), title: view.T("State"), width: 164, flex: 2, sort: true},
+		{key: string(view.ByName), title: view.T("Connection"), width: 144, flex: 1, sort: true},
+		{key: string(view.ByState), title: view.T("State"), width: 190, flex: 1, sort: true},
 		{key: string(view.ByQuota), title: view.T("Quota used"), width: 112, priority: 2, sort: true},
 		{title: view.T("Answered"), width: 60, right: true, priority: 3},
 		{title: view.T("First words"), width: 70, right: true, priority: 4},

@@ -177,7 +177,7 @@ func problem(err error) string {
 	var invalid *control.InvalidError
 	switch {
 	case errors.As(err, &invalid) && len(invalid.Fields) > 0:
-		return view.Tf("Not saved. %s: %s.", invalid.Fields[0].Field, invalid.Fields[0].Message)
+		return view.Tf("Not saved. %s: %s.", invalid.Fields[0].Field, view.Refusal(invalid.Fields[0].Message))
 	case errors.Is(err, context.DeadlineExceeded):
 		return view.T("Breakwater did not answer in time. Nothing was changed as far as this window knows.")
 	case errors.Is(err, control.ErrNotFound):

@@ -102,7 +102,7 @@ func (p *overview) pauses() *fyne.Menu {
 func (p *overview) build() fyne.CanvasObject {
 	p.notices = container.New(stack{gap})
 	p.conns = newLiveRows(columns{gap: 12, edge: 8, list: []column{
-		{width: 120, flex: 3}, {width: 170, flex: 1}, {width: 120, flex: 3, priority: 2}, {width: 106, priority: 1, right: true}, {width: 80, priority: 3, right: true},
+		{width: 150, flex: 1}, {width: 200, flex: 1}, {width: 128, flex: 3, priority: 2}, {width: 90, priority: 1, right: true}, {width: 80, priority: 3, right: true},
 	}}, func() []fyne.CanvasObject {
 		return []fyne.CanvasObject{
 			newText("", view.RoleText).clipped(), newBadge(), newText("", view.RoleMuted).clipped(),

@@ -190,6 +190,7 @@ func newUI(ctx context.Context, a fyne.App, o Options) *ui {
 	}
 	u.settings.Language = o.Language
 	view.UseHome(o.Clients.Home)
+	speakFyne()
 	u.useLanguage(o.Language)
 	a.Settings().SetTheme(newLook(u.settings.Theme))
 	title := o.Title

@@ -265,7 +265,7 @@ func Facts(c control.Connection, now time.Time) []Fact {
 func credential(c control.Connection) string {
 	switch {
 	case c.Credential == "passthrough":
-		return T("the client's own sign-in, passed through")
+		return T("the client's sign-in, passed through")
 	case c.Credential == "none":
 		return T("none needed")
 	case c.HasSecret && c.Credential == "token":
