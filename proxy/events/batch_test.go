@@ -9,14 +9,22 @@ import (
 	"breakwater/proxy/control"
 )
 
-// A single event comes at once; what follows within a quarter of a second
-// comes with it, whole and in order, each in a frame of its own.
-func TestActivityComesInBatches(t *testing.T) {
+// reading runs a test in a bubble with one client that has its snapshot.
+func reading(t *testing.T, do func(t *testing.T, fake *facadetest.Fake, r *reader)) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		_, fake, line, stop := bubble(0)
 		defer stop()
 		r := newReader(t, line.get(t))
 		r.next()
+		do(t, fake, r)
+	})
+}
+
+// A single event comes at once; what follows within a quarter of a second
+// comes with it, whole and in order, each in a frame of its own.
+func TestActivityComesInBatches(t *testing.T) {
+	reading(t, func(t *testing.T, fake *facadetest.Fake, r *reader) {
 		start := time.Now()
 		fake.AddActivity(control.Activity{ID: 1})
 		if id := r.nextActivity(); id != 1 || time.Since(start) != 0 {
@@ -40,11 +48,7 @@ func TestActivityComesInBatches(t *testing.T) {
 // A change of state does not wait for the activity before it, and takes it
 // along in the order of things.
 func TestAChangeTakesTheActivityAlong(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		_, fake, line, stop := bubble(0)
-		defer stop()
-		r := newReader(t, line.get(t))
-		r.next()
+	reading(t, func(t *testing.T, fake *facadetest.Fake, r *reader) {
 		start := time.Now()
 		fake.AddActivity(control.Activity{ID: 1})
 		r.nextActivity()

@@ -41,6 +41,18 @@ func refreshes(a *simulator.Account) (n int) {
 	return n
 }
 
+// wantShut looks at how often the token endpoint was asked, and whether the
+// breaker of the last connection is open after so many failures.
+func wantShut(t *testing.T, k *scenario.Kit, alpha *simulator.Account, asked, failures int) {
+	t.Helper()
+	if n := refreshes(alpha); n != asked {
+		t.Errorf("the endpoint was asked %d times, want %d", n, asked)
+	}
+	if r := k.Connection("gamma").LoginRefresh; r == nil || r.State != "OPEN" || int(r.Failures) != failures {
+		t.Errorf("gamma shows %+v", r)
+	}
+}
+
 // Claude sheet §3.5: the breaker around the refresh, tokenRefreshBreaker.
 func TestRefreshGuard(t *testing.T) {
 	t.Run("scope provider: after two failures nobody's login is refreshed", func(t *testing.T) {
@@ -74,24 +86,14 @@ func TestRefreshGuard(t *testing.T) {
 		k, alpha := threeLogins(t, `{"tokenRefreshBreaker":{"scope":"connection","failureThreshold":1,"cooldownMs":86400000}}`)
 		k.Post("/v1/messages", scenario.Messages)
 		k.Post("/v1/messages", scenario.Messages)
-		if n := refreshes(alpha); n != 3 {
-			t.Errorf("the endpoint was asked %d times, want once a connection", n)
-		}
-		if r := k.Connection("gamma").LoginRefresh; r == nil || r.State != "OPEN" || r.Failures != 1 {
-			t.Errorf("gamma shows %+v", r)
-		}
+		wantShut(t, k, alpha, 3, 1) // once a connection
 	})
 	t.Run("at the end of the cooldown one refresh tries, and its failure shuts it again", func(t *testing.T) {
 		k, alpha := threeLogins(t, `{"tokenRefreshBreaker":{"failureThreshold":2,"cooldownMs":60000}}`)
 		k.Post("/v1/messages", scenario.Messages)
 		k.Until("the cooldown is over", func() bool { return k.Connection("gamma").LoginRefresh.State == "HALF_OPEN" })
 		k.Post("/v1/messages", scenario.Messages)
-		if n := refreshes(alpha); n != 3 {
-			t.Errorf("the endpoint was asked %d times, want 2 and 1", n)
-		}
-		if r := k.Connection("gamma").LoginRefresh; r == nil || r.State != "OPEN" || r.Failures != 3 {
-			t.Errorf("gamma shows %+v", r)
-		}
+		wantShut(t, k, alpha, 3, 3) // two, and one
 	})
 	t.Run("a person's test tries at once, and its success lets everybody through", func(t *testing.T) {
 		k, alpha := threeLogins(t, `{"tokenRefreshBreaker":{"failureThreshold":2,"cooldownMs":86400000}}`)
