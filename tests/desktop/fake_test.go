@@ -136,6 +136,39 @@ type rig struct {
 	t testing.TB
 }
 
+// staged is a tray on a private desktop with a panel.
+type staged struct {
+	d     *Desktop
+	panel *Panel
+	notes *Notifications // nil on a desktop that shows none
+	r     rig
+	icon  *Icon
+}
+
+// shown starts a tray, which shows a snapshot unless that is nil.
+func shown(t *testing.T, s *control.Snapshot, env ...string) staged {
+	t.Helper()
+	return stage(staged{d: New(t, false)}, s, env)
+}
+
+// heard is the same where notifications are shown, too.
+func heard(t *testing.T, s *control.Snapshot, env ...string) staged {
+	t.Helper()
+	d := New(t, false)
+	return stage(staged{d: d, notes: d.Notifications()}, s, env)
+}
+
+func stage(st staged, s *control.Snapshot, env []string) staged {
+	st.d.t.Helper()
+	st.panel = st.d.Panel()
+	st.r = startTray(st.d, env...)
+	st.icon = st.panel.Icon()
+	if s != nil {
+		st.r.tell(order{Snapshot: s})
+	}
+	return st
+}
+
 func startTray(d *Desktop, env ...string) rig {
 	d.t.Helper()
 	self, err := os.Executable()

@@ -13,11 +13,8 @@ import (
 
 func TestTraySwitchesCombos(t *testing.T) {
 	t.Parallel()
-	d := New(t, false)
-	panel := d.Panel()
-	r := startTray(d)
-	icon := panel.Icon()
-	r.tell(order{Snapshot: three()})
+	st := shown(t, three())
+	r, icon := st.r, st.icon
 	r.tell(order{Combos: []string{"coding", "cheap"}})
 	icon.UntilText("[x] cheap")
 	menu := Text(icon.Menu())
@@ -32,11 +29,8 @@ func TestTraySwitchesCombos(t *testing.T) {
 
 func TestTrayPausesForAWhileAndResumes(t *testing.T) {
 	t.Parallel()
-	d := New(t, false)
-	panel := d.Panel()
-	r := startTray(d)
-	icon := panel.Icon()
-	r.tell(order{Snapshot: three()})
+	st := shown(t, three())
+	icon := st.icon
 	for label, span := range map[string]time.Duration{"For 15 minutes": 15 * time.Minute, "For 1 hour": time.Hour} {
 		icon.UntilText("3 of 3 connections serving")
 		icon.Click("Pause", label)
@@ -57,10 +51,8 @@ func TestTrayPausesForAWhileAndResumes(t *testing.T) {
 
 func TestTrayGroupsAboveEightConnections(t *testing.T) {
 	t.Parallel()
-	d := New(t, false)
-	panel := d.Panel()
-	r := startTray(d)
-	icon := panel.Icon()
+	st := shown(t, nil)
+	r, icon := st.r, st.icon
 	s := three()
 	add := func(n int) {
 		for len(s.Connections) < n {
@@ -108,10 +100,8 @@ func TestTrayComesBackAfterTheWatcherRestarts(t *testing.T) {
 // Snapshots that show nothing new draw nothing: neither menu nor icon.
 func TestTrayDrawsNothingWhileNothingChanges(t *testing.T) {
 	t.Parallel()
-	d := New(t, false)
-	panel := d.Panel()
-	r := startTray(d)
-	icon := panel.Icon()
+	st := shown(t, nil)
+	d, panel, r, icon := st.d, st.panel, st.r, st.icon
 	s := three()
 	s.Connections[0].State, s.Connections[0].Until = control.StateCooling, in(50*time.Minute)
 	r.tell(order{Snapshot: s})

@@ -33,11 +33,8 @@ func in(d time.Duration) *time.Time { return control.RealTime(time.Now().Add(d))
 
 func TestTrayShowsAndTogglesConnections(t *testing.T) {
 	t.Parallel()
-	d := New(t, false)
-	panel := d.Panel()
-	r := startTray(d)
-	icon := panel.Icon()
-	r.tell(order{Snapshot: three()})
+	st := shown(t, three())
+	d, panel, icon := st.d, st.panel, st.icon
 	icon.UntilText("3 of 3 connections serving")
 	d.Eventually("a tooltip", func() bool { return icon.Tooltip() == "Breakwater · 3 of 3 connections serving" })
 	if icon.Title() != "Breakwater" {
@@ -99,10 +96,8 @@ Quit
 
 func TestTrayClearsTestsAndPauses(t *testing.T) {
 	t.Parallel()
-	d := New(t, false)
-	panel, notes := d.Panel(), d.Notifications()
-	r := startTray(d)
-	icon := panel.Icon()
+	st := heard(t, nil)
+	d, notes, r, icon := st.d, st.notes, st.r, st.icon
 	s := three()
 	s.Connections[0].State, s.Connections[0].Until = control.StateCooling, in(10*time.Minute)
 	r.tell(order{Snapshot: s})
@@ -131,10 +126,8 @@ func TestTrayClearsTestsAndPauses(t *testing.T) {
 
 func TestTrayTellsCooldownsAndBreakersByShape(t *testing.T) {
 	t.Parallel()
-	d := New(t, false)
-	panel := d.Panel()
-	r := startTray(d)
-	icon := panel.Icon()
+	st := shown(t, nil)
+	d, panel, r, icon := st.d, st.panel, st.r, st.icon
 	pictures := map[string]image.Image{}
 	keep := func(health control.Health, text string) {
 		icon.UntilText(text)
@@ -193,11 +186,9 @@ func sameInk(a, b image.Image) bool {
 
 func TestOneNotificationForWhatBelongsTogether(t *testing.T) {
 	t.Parallel()
-	d := New(t, false)
-	panel, notes := d.Panel(), d.Notifications()
-	r := startTray(d)
-	r.tell(order{Snapshot: three()})
-	panel.Icon().UntilText("3 of 3 connections serving")
+	st := heard(t, three())
+	d, notes, r, icon := st.d, st.notes, st.r, st.icon
+	icon.UntilText("3 of 3 connections serving")
 	open := &control.Alert{Kind: control.AlertBreakerOpen, Provider: "anthropic", ProviderName: "A<b>nthropic", Until: in(time.Minute)}
 	r.tell(order{Alert: open})
 	r.tell(order{Alert: &control.Alert{Kind: control.AlertNothingLeft, Dialect: "anthropic", Until: in(time.Minute)}})
@@ -221,11 +212,9 @@ func TestOneNotificationForWhatBelongsTogether(t *testing.T) {
 // where its button leads, and that nothing an upstream wrote is in it.
 func TestNotificationsOfEachKind(t *testing.T) {
 	t.Parallel()
-	d := New(t, false)
-	panel, notes := d.Panel(), d.Notifications()
-	r := startTray(d)
-	r.tell(order{Snapshot: three()})
-	panel.Icon().UntilText("3 of 3 connections serving")
+	st := heard(t, three())
+	d, notes, r, icon := st.d, st.notes, st.r, st.icon
+	icon.UntilText("3 of 3 connections serving")
 	const secret = "sk-ant-secret words of an upstream"
 	// Each of a provider of its own: one provider is told once a minute.
 	alert := func(p string, a control.Alert) *control.Alert {
@@ -279,11 +268,9 @@ func TestNotificationsOfEachKind(t *testing.T) {
 // moment, then ends them.
 func TestNotificationsWaitForTheEndOfQuietHours(t *testing.T) {
 	t.Parallel()
-	d := New(t, false)
-	panel, notes := d.Panel(), d.Notifications()
-	r := startTray(d)
-	r.tell(order{Snapshot: three()})
-	panel.Icon().UntilText("3 of 3 connections serving")
+	st := heard(t, three())
+	d, notes, r, icon := st.d, st.notes, st.r, st.icon
+	icon.UntilText("3 of 3 connections serving")
 	clock := func(d time.Duration) *string { return new(time.Now().Add(d).Format("15:04")) }
 	r.tell(order{Settings: &control.SettingsPatch{Notify: &control.NotificationPatch{QuietFrom: clock(-2 * time.Hour), QuietUntil: clock(2 * time.Hour)}}})
 	for _, p := range []string{"x", "y"} {
@@ -303,11 +290,9 @@ func TestNotificationsWaitForTheEndOfQuietHours(t *testing.T) {
 
 func TestNotificationsCanBeSwitchedOff(t *testing.T) {
 	t.Parallel()
-	d := New(t, false)
-	panel, notes := d.Panel(), d.Notifications()
-	r := startTray(d)
-	r.tell(order{Snapshot: three()})
-	panel.Icon().UntilText("3 of 3 connections serving")
+	st := heard(t, three())
+	d, notes, r, icon := st.d, st.notes, st.r, st.icon
+	icon.UntilText("3 of 3 connections serving")
 	r.tell(order{Settings: &control.SettingsPatch{Notifications: new(false)}})
 	r.tell(order{Alert: &control.Alert{Kind: control.AlertBreakerOpen, Provider: "x", ProviderName: "X"}})
 	// What is off must stay silent past the moment at which it would speak.
@@ -364,11 +349,8 @@ func TestQuitAndSignalEndTheTrayAndItsWindow(t *testing.T) {
 	} {
 		for _, manner := range []string{"obedient", "stubborn"} {
 			t.Run(name+" with "+manner+" window", func(t *testing.T) {
-				d := New(t, false)
-				panel := d.Panel()
-				r := startTray(d, windowVar+"="+manner)
-				icon := panel.Icon()
-				r.tell(order{Snapshot: three()})
+				st := shown(t, three(), windowVar+"="+manner)
+				d, r, icon := st.d, st.r, st.icon
 				icon.UntilText("Open Breakwater")
 				icon.Click("Open Breakwater")
 				pid := r.windowPid(d, 1)
@@ -409,11 +391,8 @@ func (r rig) windowPid(d *Desktop, nth int) int {
 
 func TestWindowProcessIsOneAndMayDie(t *testing.T) {
 	t.Parallel()
-	d := New(t, false)
-	panel, notes := d.Panel(), d.Notifications()
-	r := startTray(d)
-	icon := panel.Icon()
-	r.tell(order{Snapshot: three()})
+	st := heard(t, three())
+	d, panel, notes, r, icon := st.d, st.panel, st.notes, st.r, st.icon
 	icon.UntilText("Open Breakwater")
 	icon.Activate()
 	pid := r.windowPid(d, 1)
@@ -446,10 +425,8 @@ func TestWindowProcessIsOneAndMayDie(t *testing.T) {
 
 func TestTraySaysWhyNoWindowCame(t *testing.T) {
 	t.Parallel()
-	d := New(t, false)
-	panel, notes := d.Panel(), d.Notifications()
-	r := startTray(d, windowVar+"=no display")
-	icon := panel.Icon()
+	st := heard(t, nil, windowVar+"=no display")
+	notes, r, icon := st.notes, st.r, st.icon
 	icon.Until("an entry", func(m []Entry) bool { return len(m) > 0 })
 	r.tell(order{Snapshot: three()})
 	icon.UntilText("Open Breakwater")
@@ -462,11 +439,8 @@ func TestTraySaysWhyNoWindowCame(t *testing.T) {
 
 func TestEndpointIsShownWhereThereIsNoClipboard(t *testing.T) {
 	t.Parallel()
-	d := New(t, false)
-	panel, notes := d.Panel(), d.Notifications()
-	r := startTray(d)
-	icon := panel.Icon()
-	r.tell(order{Snapshot: three()})
+	st := heard(t, three())
+	notes, icon := st.notes, st.icon
 	icon.UntilText("Copy endpoint")
 	icon.Click("Copy endpoint")
 	if n := notes.Wait(1); n.Body != "http://127.0.0.1:7411" {
@@ -505,10 +479,8 @@ func TestEndpointGoesToTheClipboard(t *testing.T) {
 
 func TestManyConnectionsStayUsable(t *testing.T) {
 	t.Parallel()
-	d := New(t, false)
-	panel := d.Panel()
-	r := startTray(d)
-	icon := panel.Icon()
+	st := shown(t, nil)
+	r, icon := st.r, st.icon
 	s := three()
 	for n := range 33 {
 		s.Connections = append(s.Connections, control.Connection{
