@@ -223,6 +223,11 @@ func (s *Service) patchGuide(patch GuidePatch) (next policy, writes map[string]a
 func (s *Service) Judge(r *Route, model string) classify.Input {
 	in := s.engine.Input(r.Conn, model)
 	in.Auth = authOf(r.Credential())
+	if known := s.quota.Get(r.Record.ID); known != nil {
+		if until, ok := known.UsedUp(in.Now, model); ok {
+			in.QuotaReset = until.Sub(in.Now)
+		}
+	}
 	return in
 }
 

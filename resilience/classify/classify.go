@@ -64,6 +64,10 @@ type Input struct {
 	// the ten minutes before; one or two are no reason to lock a model.
 	StreamBreaks int
 
+	// QuotaReset is how long the account's used-up quota window still lasts, as
+	// far as it is known from what the provider said before; zero: nobody knows.
+	QuotaReset time.Duration
+
 	// Options may be nil.
 	Options *Options
 }
@@ -193,7 +197,7 @@ func (f *facts) finish(o outcome.Outcome) outcome.Outcome {
 		o = f.clientsOwn(o)
 	}
 	o.Terminal = f.terminal(o)
-	o = f.scoped(o)
+	o = f.knownReset(f.scoped(o))
 	o.BreakerKind = kind(f.Status, f.body, f.text, f.quotaText)
 	o.SkipBreaker = o.SkipBreaker || f.overloaded()
 	return o

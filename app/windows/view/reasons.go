@@ -104,7 +104,7 @@ func Source(src string) string {
 	switch src {
 	case "header":
 		return "Retry-After"
-	case "body", "google_rpc_retry_info":
+	case "body", "google_rpc_retry_info", "quota":
 		return T("stated by the provider")
 	case "ladder":
 		return T("backoff ladder")
