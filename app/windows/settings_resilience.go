@@ -21,6 +21,7 @@ type resilienceSettings struct {
 	lockout *knobCard
 	session *knobCard
 	combos  *layerEditor
+	facts   *factCard
 	own     *liveRows // providers with figures of their own
 	built   bool
 
@@ -43,8 +44,9 @@ func (p *resilienceSettings) build() fyne.CanvasObject {
 	p.lockout = newKnobCard(p.u, view.LockoutCard(), p.editLockout)
 	p.session = newKnobCard(p.u, view.SessionsCard(), p.editSessions)
 	p.combos = newLayerEditor(p.u, view.ComboDefaultsCard(), "comboDefaults")
+	p.facts = newFactCard(p.u)
 	p.built = true
-	return scrolled(append(boxes, p.lockout.box, p.session.box, p.combos.card.box, p.ownFigures())...)
+	return scrolled(append(boxes, p.lockout.box, p.session.box, p.combos.card.box, p.facts.box, p.ownFigures())...)
 }
 
 // ownFigures lists the providers that have figures of their own.
@@ -97,6 +99,7 @@ func (p *resilienceSettings) apply() {
 	if p.known[2] {
 		p.session.take(view.SessionValues(p.all))
 		p.combos.take(p.all)
+		p.facts.take(p.all)
 	}
 	if p.known[1] {
 		p.lockout.take(view.LockoutValues(p.guide))

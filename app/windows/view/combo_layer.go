@@ -30,7 +30,10 @@ func ComboProviderCard() KnobCard {
 func layerCard(key, title, about string) KnobCard {
 	usual := T("usual")
 	row := func(label, note string, k Knob) KnobRow {
-		k.Path, k.Blank = layerPath+"."+k.Path, usual
+		k.Path = layerPath + "." + k.Path
+		if k.Blank = usual; k.Kind == KnobJSON {
+			k.Blank = ""
+		}
 		return KnobRow{Label: label, Note: note, Knobs: []Knob{k}}
 	}
 	tri := func(key string) Knob { return Knob{Path: key, Kind: KnobTri} }

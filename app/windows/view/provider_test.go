@@ -73,7 +73,7 @@ var shownElsewhere = map[string]string{
 	"providerErrorDefaults":                 "the section of error rules",
 	"comboDefaults":                         "a card of its own, layerCard",
 	"providerOverrides":                     "on the page of each provider",
-	"modelFacts":                            "set by scripts alone: corrections of the table of models",
+	"modelFacts":                            "the list of models, FactRows",
 	"revision":                              "guards against lost changes",
 	// Controls of the general settings, which a test of the windows looks for.
 	"notifications": "general", "theme": "general", "language": "general", "requireApiKey": "general", "clientProfiles": "general",
