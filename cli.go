@@ -56,8 +56,10 @@ func connect(ctx context.Context, w cli.Where) (control.Facade, func(), error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if running, err := inUse(dir); err != nil || !running {
-		return nil, nil, errors.Join(err, errNotRunning)
+	if running, err := inUse(dir); err != nil {
+		return nil, nil, err
+	} else if !running {
+		return nil, nil, errNotRunning
 	}
 	url, token, err := runningInstance(ctx, options{dataDir: dir})
 	if err != nil {
@@ -92,8 +94,8 @@ func remedy(err error) string {
 		return "Unlock the keychain and run this in your desktop session, or set BREAKWATER_SECRETS=file and enter the keys again."
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
 		return "Make the data folder and its files writable for you, or name another folder with --data-dir."
-	case errors.Is(err, syscall.ENOSPC):
-		return "Make room on the disk; Breakwater goes on meanwhile and keeps what it cannot write in memory."
+	case errors.Is(err, control.ErrDiskFull):
+		return "Make room on the disk; requests go on meanwhile, but nothing can be changed or recorded."
 	}
 	return "Look at the data folder and its permissions, or name another with --data-dir."
 }

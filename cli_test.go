@@ -1,15 +1,17 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	"breakwater/db"
+	"breakwater/proxy/cli"
+	"breakwater/proxy/control"
 )
 
 // What is wrong with the data folder leads to advice about that, and not about
@@ -17,7 +19,7 @@ import (
 func TestRemedyFitsWhatIsWrong(t *testing.T) {
 	seen := map[string]error{}
 	for _, err := range []error{
-		db.ErrDamaged, db.ErrNewer, db.ErrSecretsDamaged, db.ErrKeychain, fs.ErrPermission, syscall.ENOSPC, fs.ErrNotExist,
+		db.ErrDamaged, db.ErrNewer, db.ErrSecretsDamaged, db.ErrKeychain, fs.ErrPermission, control.ErrDiskFull, fs.ErrNotExist,
 	} {
 		text := remedy(fmt.Errorf("open it: %w", err))
 		if other, ok := seen[text]; ok || text == "" {
@@ -27,6 +29,20 @@ func TestRemedyFitsWhatIsWrong(t *testing.T) {
 		if strings.Contains(text, "eychain") != (err == db.ErrKeychain) { //nolint:errorlint // the sentinel itself
 			t.Errorf("%v leads to %q", err, text)
 		}
+	}
+}
+
+// A folder that cannot be one is told as that, and not as one where nothing runs.
+func TestConnectingSaysWhatIsWrongWithTheFolder(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := connect(t.Context(), cli.Where{DataDir: file}); err == nil || errors.Is(err, errNotRunning) {
+		t.Errorf("a file: %v", err)
+	}
+	if _, _, err := connect(t.Context(), cli.Where{DataDir: t.TempDir()}); !errors.Is(err, errNotRunning) {
+		t.Errorf("an empty folder: %v", err)
 	}
 }
 

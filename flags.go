@@ -31,13 +31,6 @@ type options struct {
 // parse reads the command line. It returns flag.ErrHelp after printing help.
 func parse(args []string, env func(string) string, out io.Writer) (options, error) {
 	o := options{port: defaultPort, dataDir: env("BREAKWATER_DATA_DIR")}
-	if p := env("BREAKWATER_PORT"); p != "" {
-		n, err := strconv.Atoi(p)
-		if err != nil {
-			return o, fmt.Errorf("BREAKWATER_PORT: %q is no port number", p)
-		}
-		o.port = n
-	}
 	if len(args) > 0 && (args[0] == "--version" || args[0] == "-version") {
 		args[0] = "version"
 	}
@@ -57,6 +50,13 @@ func parse(args []string, env func(string) string, out io.Writer) (options, erro
 	fs.StringVar(&o.dataDir, "data-dir", o.dataDir, "keep the data in this `folder` (BREAKWATER_DATA_DIR)")
 	switch o.command {
 	case "":
+		if p := env("BREAKWATER_PORT"); p != "" {
+			n, err := strconv.Atoi(p)
+			if err != nil {
+				return o, fmt.Errorf("BREAKWATER_PORT: %q is no port number", p)
+			}
+			o.port = n
+		}
 		fs.IntVar(&o.port, "port", o.port, "listen on this `port` of 127.0.0.1 and [::1] (BREAKWATER_PORT)")
 		fs.BoolVar(&o.headless, "headless", false, "run without a desktop")
 		fs.BoolVar(&o.demo, "demo", false, "start with two simulated connections, in a data folder of their own")

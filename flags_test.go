@@ -41,6 +41,7 @@ func TestParse(t *testing.T) {
 		{"a command behind flags that are not its", []string{"--headless", "connections"}, nil, options{}, "breakwater connections"},
 		{"an empty command", []string{""}, nil, options{}, "is empty"},
 		{"port out of range", []string{"--port", "99999"}, nil, options{}, "1 to 65535"},
+		{"a port that does not matter", []string{"version"}, map[string]string{"BREAKWATER_PORT": "x"}, options{command: "version", port: defaultPort}, ""},
 		{"port that is no number", nil, map[string]string{"BREAKWATER_PORT": "x"}, options{}, "BREAKWATER_PORT"},
 	}
 	for _, tt := range tests {

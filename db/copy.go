@@ -2,6 +2,7 @@ package db
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -24,7 +25,9 @@ var copyPool = pool{params: []string{"mode=ro", "_pragma=busy_timeout(5000)", "_
 // are no secrets in it; those are not in the database.
 func Backup(ctx context.Context, dir, to string) error {
 	from := filepath.Join(dir, FileName)
-	if _, err := checkHeader(from); err != nil {
+	if _, err := checkHeader(from); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("backup: there is no database in %s: %w", dir, fs.ErrNotExist)
+	} else if err != nil {
 		return err
 	}
 	if err := touchPrivate(to); errors.Is(err, fs.ErrExist) {
@@ -86,6 +89,9 @@ func Restore(ctx context.Context, dir, from string, agree func(control.RestorePl
 		return "", fmt.Errorf("restore: %w", err)
 	}
 	if err := checkCopy(ctx, fresh); err != nil {
+		if exported(from) {
+			err = errors.New("it is an exported configuration, which the window takes (Settings, Backup), or POST /api/import")
+		}
 		return "", unfit(from, err)
 	}
 	plan, off, err := planRestore(ctx, path, fresh, time.Now())
@@ -109,6 +115,19 @@ func Restore(ctx context.Context, dir, from string, agree func(control.RestorePl
 		return kept, fmt.Errorf("restore: %w", err)
 	}
 	return kept, syncDir(dir)
+}
+
+// exported reports whether a file is the JSON of an export.
+func exported(path string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	var head struct {
+		Format *int `json:"format"`
+	}
+	return json.NewDecoder(io.LimitReader(f, 1<<20)).Decode(&head) == nil && head.Format != nil
 }
 
 // parts are the endings of the files that SQLite keeps beside a database.

@@ -91,6 +91,16 @@ func TestRestoreRefusesWhatIsNoGoodCopy(t *testing.T) {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
+	export := filepath.Join(future, "export.json")
+	if err := os.WriteFile(export, []byte(`{"format":1,"connections":[]}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Restore(t.Context(), dir, export, agreed); err == nil || !strings.Contains(err.Error(), "exported configuration") {
+		t.Errorf("an export: %v", err)
+	}
+	if err := Backup(t.Context(), filepath.Join(future, "none"), filepath.Join(future, "b.db")); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "no database in") {
+		t.Errorf("a folder without a database: %v", err)
+	}
 	if _, err := Restore(t.Context(), dir, future, agreed); err == nil || !strings.Contains(err.Error(), future+" is a folder") {
 		t.Errorf("a folder: %v", err)
 	}

@@ -16,7 +16,8 @@ import (
 const trialBytes = 64 << 10
 
 // Writable tries whether the database of a folder can be opened for writing and
-// whether the folder takes another file, which is removed again.
+// whether the folder takes another file, which is removed again. The error is
+// control.ErrDiskFull where there is no space.
 func Writable(dir string) error {
 	f, err := os.OpenFile(filepath.Join(dir, FileName), os.O_RDWR, 0)
 	if err == nil {
@@ -27,10 +28,10 @@ func Writable(dir string) error {
 	}
 	trial, err := os.CreateTemp(dir, temporary(FileName+trialSuffix))
 	if err != nil {
-		return err
+		return spaceless(err)
 	}
 	_, err = trial.Write(make([]byte, trialBytes))
-	return errors.Join(err, trial.Close(), os.Remove(trial.Name()))
+	return errors.Join(spaceless(err), trial.Close(), os.Remove(trial.Name()))
 }
 
 // Examine looks through a whole database without writing to it, whether a

@@ -17,6 +17,9 @@ const (
 	codeFull     = 13
 )
 
+// spaceSuffix ends the name of the file with which space is looked for.
+const spaceSuffix = ".space.tmp"
+
 // refusals are what the user is told while the file takes no writes (case P52).
 var refusals = map[error]control.Notice{
 	control.ErrDiskFull: {Code: "disk_full", Text: "The disk is full. Requests go on, but nothing can be changed or recorded until there is free space."},
@@ -32,7 +35,7 @@ func (s *Store) unwritten(err error) error {
 	case codeReadOnly:
 		return fmt.Errorf("%w: %w", control.ErrReadOnly, err)
 	case codeIO:
-		if freeSpace(s.path + ".space.tmp") {
+		if freeSpace(s.path + spaceSuffix) {
 			return err
 		}
 		return fmt.Errorf("%w: %w", control.ErrDiskFull, err)

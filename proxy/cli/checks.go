@@ -34,28 +34,7 @@ func checkFolder(r *report, dir string) (fresh bool) {
 	default:
 		r.ok(check, "%s", dir)
 	}
-	if err := tryToWrite(dir); err != nil {
-		r.add(Problem, "disk", "nothing can be written in the data folder: "+err.Error(), "Make some room on its disk, or see that you may write there.")
-	}
 	return false
-}
-
-// tryToWrite writes a small file and takes it away again.
-func tryToWrite(dir string) error {
-	f, err := os.CreateTemp(dir, "doctor-*.tmp")
-	if err != nil {
-		return reason(err)
-	}
-	_, err = f.Write(make([]byte, 64<<10))
-	return errors.Join(reason(err), reason(f.Close()), reason(os.Remove(f.Name())))
-}
-
-// reason is a file error without the file's name.
-func reason(err error) error {
-	if p, ok := errors.AsType[*os.PathError](err); ok {
-		return p.Err
-	}
-	return err
 }
 
 func checkDatabase(ctx context.Context, r *report, l LocalChecks, dir string) {
