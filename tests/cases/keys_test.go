@@ -1,6 +1,7 @@
 package cases
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -11,11 +12,15 @@ import (
 	"breakwater/tests/scenario"
 )
 
-// addKey makes an API key.
+// addKey makes an API key, under a name of its own when it is given none.
 func addKey(t *testing.T, k *scenario.Kit, in control.KeyInput) control.APIKey {
 	t.Helper()
 	if in.Name == "" {
-		in.Name = "Key"
+		keys, err := k.Facade().Keys(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		in.Name = fmt.Sprintf("Key %d", len(keys)+1)
 	}
 	key, err := k.Facade().AddKey(t.Context(), in)
 	if err != nil {
