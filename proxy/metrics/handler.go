@@ -31,6 +31,7 @@ func Handler(m *Meter, src Source) http.Handler {
 		p := &page{}
 		m.write(p)
 		state(p, snap)
+		process(p)
 		p.single("breakwater_activity_rows_lost_total", "counter", "Rows of activity that could not be stored.", float64(src.Lost()))
 		w.Header().Set("Content-Type", ContentType)
 		_, _ = w.Write(p.Bytes()) // the reader may have left
