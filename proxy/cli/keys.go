@@ -37,7 +37,7 @@ func listKeys(ctx context.Context, c *call) error {
 	return c.print(keys, func(w io.Writer) {
 		var rows [][]string
 		for _, k := range keys {
-			rows = append(rows, []string{k.Name, k.Key, strings.Join(k.Scopes, ","), onOff(k.Active), left(k.ExpiresAt), k.ID})
+			rows = append(rows, []string{k.Name, k.Key, strings.Join(k.Scopes, ","), string(k.State), left(k.ExpiresAt), k.ID})
 		}
 		table(w, "NAME KEY SCOPES SWITCH LEFT ID", rows)
 	})

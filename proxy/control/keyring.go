@@ -33,9 +33,9 @@ func (s *Service) loadKeys(ctx context.Context) error {
 
 // Keys returns the API keys, masked, in the order of their creation.
 func (s *Service) Keys(context.Context) ([]APIKey, error) {
-	out := []APIKey{}
+	out, now := []APIKey{}, s.realNow()
 	for _, k := range *s.keys.Load() {
-		out = append(out, k.view())
+		out = append(out, k.view(now))
 	}
 	return out, nil
 }
@@ -55,7 +55,7 @@ func (s *Service) AddKey(ctx context.Context, in KeyInput) (APIKey, error) {
 		AllowedConnections: distinct(in.AllowedConnections), AllowedModels: distinct(in.AllowedModels),
 		Active: true, CreatedAt: now,
 	}
-	if len(rec.Scopes) == 0 {
+	if in.Scopes == nil {
 		rec.Scopes = []string{ScopeClient}
 	}
 	if in.ExpiresAt != nil {
@@ -72,7 +72,7 @@ func (s *Service) AddKey(ctx context.Context, in KeyInput) (APIKey, error) {
 	}
 	next := append(slices.Clone(keys), rec)
 	s.keys.Store(&next)
-	shown := rec.view()
+	shown := rec.view(now)
 	shown.Key = secret
 	return shown, nil
 }
@@ -123,7 +123,7 @@ func (s *Service) EditKey(ctx context.Context, id string, p KeyPatch) (APIKey, e
 	keys[i] = rec
 	s.keys.Store(&keys)
 	s.keyChanged(ctx, rec)
-	return rec.view(), nil
+	return rec.view(s.realNow()), nil
 }
 
 // DeleteKey forgets an API key; its bearer is refused from now on.

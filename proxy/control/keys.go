@@ -31,14 +31,25 @@ type APIKey struct {
 	AllowedConnections []string   `json:"allowedConnections"`
 	AllowedModels      []string   `json:"allowedModels"`
 	ExpiresAt          *time.Time `json:"expiresAt"` // nil lasts for ever
-	Active             bool       `json:"isActive"`
+	Active             bool       `json:"isActive"`  // the user's switch
+	State              KeyState   `json:"state"`     // what becomes of the key's requests
 	CreatedAt          time.Time  `json:"createdAt"`
 }
+
+// KeyState says whether an API key is in force.
+type KeyState string
+
+// The states of an API key.
+const (
+	KeyOn      KeyState = "on"
+	KeyOff     KeyState = "off"     // switched off by the user
+	KeyExpired KeyState = "expired" // its time is over
+)
 
 // KeyInput describes a new API key.
 type KeyInput struct {
 	Name               string     `json:"name"`
-	Scopes             []string   `json:"scopes,omitempty"` // empty means client
+	Scopes             []string   `json:"scopes,omitempty"` // absent means client, an empty list is refused
 	AllowedConnections []string   `json:"allowedConnections,omitempty"`
 	AllowedModels      []string   `json:"allowedModels,omitempty"`
 	ExpiresAt          *time.Time `json:"expiresAt,omitempty"`
@@ -188,12 +199,23 @@ func checkKeyRecord(k KeyRecord, known func(id string) bool, connectionsGiven, e
 	return nil
 }
 
-// view shows the key, masked.
-func (k KeyRecord) view() APIKey {
+// state is what the key is at a moment.
+func (k KeyRecord) state(now time.Time) KeyState {
+	switch {
+	case !k.Active:
+		return KeyOff
+	case !k.ExpiresAt.IsZero() && !now.Before(k.ExpiresAt):
+		return KeyExpired
+	}
+	return KeyOn
+}
+
+// view shows the key as it is at a moment, masked.
+func (k KeyRecord) view(now time.Time) APIKey {
 	return APIKey{
 		ID: k.ID, Name: k.Name, Key: "sk-…" + k.Tail, Scopes: filled(k.Scopes),
 		AllowedConnections: filled(k.AllowedConnections), AllowedModels: filled(k.AllowedModels),
-		ExpiresAt: RealTime(k.ExpiresAt), Active: k.Active, CreatedAt: k.CreatedAt,
+		ExpiresAt: RealTime(k.ExpiresAt), Active: k.Active, State: k.state(now), CreatedAt: k.CreatedAt,
 	}
 }
 

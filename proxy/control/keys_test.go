@@ -180,6 +180,26 @@ func TestKeysAreChecked(t *testing.T) {
 
 // A key whose connections were deleted keeps their ids: an empty list would
 // allow every connection.
+// A key says what becomes of its requests.
+func TestStateOfAKey(t *testing.T) {
+	s, _, now := keyring(t)
+	until := now.Now().Add(time.Hour)
+	k, err := s.AddKey(t.Context(), KeyInput{Name: "Key", ExpiresAt: &until})
+	if err != nil || k.State != KeyOn {
+		t.Fatalf("a new key is %q, %v", k.State, err)
+	}
+	now.Advance(time.Hour)
+	if all, err := s.Keys(t.Context()); err != nil || all[0].State != KeyExpired || !all[0].Active {
+		t.Errorf("at its end %+v, %v", all, err)
+	}
+	if k, err = s.EditKey(t.Context(), k.ID, KeyPatch{Active: new(false)}); err != nil || k.State != KeyOff {
+		t.Errorf("switched off it is %q, %v", k.State, err)
+	}
+	if _, err := s.AddKey(t.Context(), KeyInput{Name: "None", Scopes: []string{}}); err == nil {
+		t.Error("a key without any scope was made")
+	}
+}
+
 func TestADeletedConnectionWidensNoKey(t *testing.T) {
 	s, _, _ := keyring(t)
 	k, err := s.AddKey(t.Context(), KeyInput{Name: "K", AllowedConnections: []string{"a"}})

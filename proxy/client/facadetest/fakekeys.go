@@ -27,9 +27,9 @@ func (f *Fake) AddKey(ctx context.Context, in control.KeyInput) (control.APIKey,
 	k := control.APIKey{
 		ID: fmt.Sprintf("k%d", f.serial), Name: strings.TrimSpace(in.Name), Key: "sk-…fake", Scopes: in.Scopes,
 		AllowedConnections: append([]string{}, in.AllowedConnections...),
-		AllowedModels:      append([]string{}, in.AllowedModels...), ExpiresAt: in.ExpiresAt, Active: true,
+		AllowedModels:      append([]string{}, in.AllowedModels...), ExpiresAt: in.ExpiresAt, Active: true, State: control.KeyOn,
 	}
-	if len(k.Scopes) == 0 {
+	if in.Scopes == nil {
 		k.Scopes = []string{control.ScopeClient}
 	}
 	if err := f.checkKey(k); err != nil {
@@ -52,7 +52,7 @@ func (f *Fake) checkKey(k control.APIKey) error {
 	switch {
 	case k.Name == "":
 		return control.Invalid("name", "1 to 200 characters")
-	case slices.ContainsFunc(k.Scopes, func(s string) bool { return !slices.Contains(scopes, s) }):
+	case len(k.Scopes) == 0, slices.ContainsFunc(k.Scopes, func(s string) bool { return !slices.Contains(scopes, s) }):
 		return control.Invalid("scopes", "client, manage or lease:exclusive")
 	case slices.ContainsFunc(k.AllowedConnections, func(id string) bool { return f.find(id) < 0 }):
 		return control.Invalid("allowedConnections", "there is no such connection")
@@ -86,6 +86,9 @@ func (f *Fake) EditKey(ctx context.Context, id string, p control.KeyPatch) (cont
 	}
 	if err := f.checkKey(k); err != nil {
 		return control.APIKey{}, err
+	}
+	if k.State = control.KeyOff; k.Active {
+		k.State = control.KeyOn
 	}
 	f.keys[i] = k
 	return k, nil
