@@ -157,6 +157,8 @@ func (s *strict) value(path string, data []byte, dst reflect.Value) {
 		s.object(path, data, dst)
 	case t.Kind() == reflect.Slice:
 		s.array(path, data, dst)
+	case t.Kind() == reflect.Map:
+		s.mapping(path, data, dst)
 	default:
 		if err := json.Unmarshal(data, dst.Addr().Interface()); err != nil {
 			s.add(path, expected(err, t))
@@ -202,6 +204,26 @@ func (s *strict) array(path string, data []byte, dst reflect.Value) {
 	dst.Set(out)
 }
 
+// mapping reads an object whose members have names of the user's own.
+func (s *strict) mapping(path string, data []byte, dst reflect.Value) {
+	members, ok := split(data)
+	if !ok {
+		s.add(path, "Expected object")
+		return
+	}
+	out := reflect.MakeMapWithSize(dst.Type(), len(members))
+	for _, m := range members {
+		at, key := path+"."+m.name, reflect.ValueOf(m.name)
+		if out.MapIndex(key).IsValid() {
+			s.add(at, "Given twice")
+		}
+		item := reflect.New(dst.Type().Elem()).Elem()
+		s.value(at, m.value, item)
+		out.SetMapIndex(key, item)
+	}
+	dst.Set(out)
+}
+
 func expected(err error, t reflect.Type) string {
 	kind := "value"
 	switch t.Kind() { // those that the facade's types have
@@ -209,7 +231,7 @@ func expected(err error, t reflect.Type) string {
 		kind = "string"
 	case reflect.Bool:
 		kind = "boolean"
-	case reflect.Float64:
+	case reflect.Float32, reflect.Float64:
 		kind = "number"
 	case reflect.Int, reflect.Int64:
 		kind = "integer"

@@ -42,6 +42,12 @@ func TestBodiesAreRefusedFieldByField(t *testing.T) {
 		{name: "contradiction on adding", method: "POST", path: "/api/providers", body: `{"provider":"custom","baseUrl":"http://127.0.0.1:1","providerSpecificData":{"baseUrl":"http://127.0.0.1:2"}}`, want: []string{field("providerSpecificData.baseUrl", "Contradicts baseUrl")}},
 		{name: "contradiction on editing", method: "PUT", path: "/api/providers/a", body: `{"disableCooling":true,"providerSpecificData":{"disableCooling":false}}`, want: []string{field("providerSpecificData.disableCooling", "Contradicts disableCooling")}},
 		{name: "an array of objects", method: "PATCH", path: "/api/demo", body: `{"faults":[{"connectionId":"a","kind":"none","x":1},7]}`, want: []string{field("faults.0.x", "Unknown field"), field("faults.1", "Expected object")}},
+		{name: "a map that is none", method: "PATCH", path: "/api/settings", body: `{"comboDefaults":5,"modelFacts":[],"providerOverrides":{"a":1}}`, want: []string{
+			field("comboDefaults", "Expected object"), field("modelFacts", "Expected object"), field("providerOverrides.a", "Expected object"),
+		}},
+		{name: "inside a map", method: "PATCH", path: "/api/settings", body: `{"comboDefaults":{"maxRetries":1,"maxRetries":2},"tables":{"a":[{"width":"x"}]}}`, want: []string{
+			field("comboDefaults.maxRetries", "Given twice"), field("tables.a.0.width", "Expected number, got string"),
+		}},
 		{name: "speed", method: "PATCH", path: "/api/demo", body: `{"speed":"fast"}`, want: []string{field("speed", "Expected number, got string")}},
 		{name: "a body where none belongs", method: "POST", path: "/api/app/quit", body: `{"force":true}`, want: []string{field("force", "Unknown field")}},
 		{name: "nothing to edit", method: "PATCH", path: "/api/providers/a", body: `{}`, want: []string{field("body", "No valid fields to update")}},
