@@ -115,6 +115,7 @@ func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
 func (s *Server) routes(api http.Handler) http.Handler {
 	mux := http.NewServeMux()
 	if api != nil {
+		mux.Handle("/api", api) // else a redirect to a page that is none
 		mux.Handle("/api/", api)
 		mux.Handle("/metrics", api)
 	}

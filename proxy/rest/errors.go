@@ -28,7 +28,7 @@ var (
 	errNoCredential = &apiError{status: http.StatusUnauthorized, code: "AUTH_001", message: "Authentication required", challenge: true}
 	errBadToken     = &apiError{status: http.StatusForbidden, code: "INVALID_MANAGEMENT_TOKEN", message: "Invalid management token"}
 	errTooMany      = &apiError{status: http.StatusTooManyRequests, code: "AUTH_RATE_LIMITED", message: "Too many failed attempts", retryAfter: refillSeconds}
-	errNoRoute      = &apiError{status: http.StatusNotFound, code: "NOT_FOUND", message: "No such route"}
+	errNoRoute      = &apiError{status: http.StatusNotFound, code: "NOT_FOUND", message: "There is no such route; GET /api/openapi.json lists them"}
 	errMethod       = &apiError{status: http.StatusMethodNotAllowed, code: "METHOD_NOT_ALLOWED", message: "Method not allowed"}
 	errContentType  = &apiError{status: http.StatusUnsupportedMediaType, code: "UNSUPPORTED_MEDIA_TYPE", message: "Content-Type must be application/json"}
 	errTooLarge     = &apiError{status: http.StatusRequestEntityTooLarge, code: "PAYLOAD_TOO_LARGE", message: "The request body is larger than 1 MiB"}

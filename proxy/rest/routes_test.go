@@ -105,7 +105,7 @@ func TestEveryRouteIsGuarded(t *testing.T) {
 func TestUnroutedPaths(t *testing.T) {
 	b := newBench(t)
 	for _, s := range []scenario{
-		{name: "no such route", method: "GET", path: "/api/nothing", status: 404, want: []string{"NOT_FOUND", "No such route"}},
+		{name: "no such route", method: "GET", path: "/api/nothing", status: 404, want: []string{"NOT_FOUND", "no such route", "openapi.json"}},
 		{name: "strangers cannot tell", method: "GET", path: "/api/nothing", header: map[string]string{"Authorization": ""}, status: 401},
 		{name: "an unclean path", method: "GET", path: "/api//state", status: 404},
 		{name: "an unclean path of a stranger", method: "GET", path: "/api/x/../state", header: map[string]string{"Authorization": ""}, status: 401},
