@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -36,7 +37,7 @@ type comboAnswer struct {
 // giveUp ends the request.
 func (w *comboWalk) giveUp() {
 	x := w.x
-	if x.r.Context().Err() == nil && x.side == nil {
+	if x.r.Context().Err() == nil && x.side == nil && w.leads() {
 		wait, _ := w.soonest()
 		x.s.svc.Warn(control.Alert{Kind: control.AlertNothingLeft, Dialect: string(x.rt.dialect), Combo: w.combo.Name, Until: untilStep(wait)})
 	}
@@ -51,6 +52,21 @@ func (w *comboWalk) giveUp() {
 		a.Status, a.Type = http.StatusTooManyRequests, "rate_limit_error" // ruling 41
 	}
 	w.refuse(a)
+}
+
+// leads reports whether the combo leads to any connection. One that does not is
+// not out of luck but misnamed, which its answer says: nobody need be alarmed.
+func (w *comboWalk) leads() bool {
+	var targets []*combo.Target
+	if w.plan != nil {
+		targets = w.plan.Order
+	}
+	if w.refusal != nil {
+		for _, e := range w.refusal.Excluded {
+			targets = append(targets, e.Target)
+		}
+	}
+	return slices.ContainsFunc(targets, w.x.s.svc.Leads)
 }
 
 // verbatim is an upstream's answer that tells the client more than we could:

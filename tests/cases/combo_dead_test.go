@@ -5,8 +5,10 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"breakwater/proxy/control"
+	"breakwater/proxy/simulator"
 	"breakwater/tests/scenario"
 )
 
@@ -38,5 +40,39 @@ func TestComboWarnings(t *testing.T) {
 				t.Errorf("warnings %+v", c.Warnings)
 			}
 		})
+	}
+}
+
+// A combo that leads to nobody is a slip of its author: its answer says so, and
+// nobody is alarmed. One whose connections all rest is an alarm.
+func TestDeadComboAlarmsNobody(t *testing.T) {
+	k := scenario.Start(t)
+	k.Add("alpha", "demo")
+	for name, models := range map[string]string{"empty": `[]`, "dead": `["openai/gpt-5",{"comboName":"spare"}]`, "resting": `["alpha/m1"]`} {
+		if a := k.Do(http.MethodPost, "/api/combos", `{"name":"`+name+`","models":`+models+`}`, "Authorization", "Bearer "+k.Token); a.Status != http.StatusCreated {
+			t.Fatalf("got %d %s", a.Status, a.Body)
+		}
+	}
+	k.Sim.Account("alpha").Script(simulator.Status(429).WithRetryAfter(time.Hour).Always())
+	l := listen(t, k)
+	for _, name := range []string{"empty", "dead", "resting"} {
+		if a := k.Post("/v1/messages", strings.Replace(scenario.Messages, "m1", name, 1)); a.Status < 400 {
+			t.Errorf("%s: got %d", name, a.Status)
+		}
+	}
+	deadline := time.After(10 * time.Second)
+	for {
+		select {
+		case e := <-l.events:
+			if e.Alert == nil {
+				continue
+			}
+			if e.Alert.Kind != control.AlertNothingLeft || e.Alert.Combo != "resting" {
+				t.Errorf("alarmed by %+v", e.Alert)
+			}
+			return
+		case <-deadline:
+			t.Fatal("no alarm for the resting combo")
+		}
 	}
 }
