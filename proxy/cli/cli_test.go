@@ -105,6 +105,11 @@ func TestConnections(t *testing.T) {
 	b.want(0, line("connections list --json"), `"name": "Work"`)
 	b.want(0, line("connections show work"), "provider    anthropic", "rate_limit")
 	b.want(0, line("connections show Spare"), "m1", "not_found")
+	b.want(0, line("connections providers"), "anthropic", "PROVIDER")
+	b.want(0, line("connections providers --json"), `"id": "anthropic"`)
+	b.want(1, line("connections add nobody --key-env MY_KEY"), "--key-env")
+	b.env["MY_KEY"] = "sk-x"
+	b.want(1, line("connections add nobody --key-env MY_KEY"), "breakwater connections providers")
 	b.want(0, line("connections off Work"), "switched off")
 	b.want(0, line("connections on Work"), "switched on")
 	b.want(0, line("connections order Spare Work"), "NAME")

@@ -19,6 +19,7 @@ func connectionCommands() []command {
 	return []command{
 		{g, "list", "", "list the connections in routing order", plain(listConnections)},
 		{g, "show", "NAME", "show one connection", plain(showConnection)},
+		{g, "providers", "", "list the providers that a connection can be of", plain(listProviders)},
 		{g, "add", "PROVIDER", "add a connection; its key is asked for, or read from the standard input or a variable", addConnection},
 		{g, "edit", "NAME", "change the fields of a connection that flags name", editConnection},
 		{g, "test", "NAME", "ask the provider whether the credential works", plain(testConnection)},
@@ -122,6 +123,27 @@ func showConnection(ctx context.Context, c *call) error {
 	})
 }
 
+func listProviders(ctx context.Context, c *call) error {
+	if err := c.none(); err != nil {
+		return err
+	}
+	f, err := c.open(ctx)
+	if err != nil {
+		return err
+	}
+	known, err := f.Providers(ctx)
+	if err != nil {
+		return err
+	}
+	return c.print(known, func(w io.Writer) {
+		var rows [][]string
+		for _, p := range known {
+			rows = append(rows, []string{p.ID, strings.Join(p.Credentials, ","), strings.Join(p.Dialects, ","), p.KeyEnv, p.Name})
+		}
+		table(w, "PROVIDER CREDENTIALS SPEAKS VARIABLE NAME", rows)
+	})
+}
+
 func addConnection(fs *flag.FlagSet) action {
 	fields := connectionFlags(fs)
 	fields.toggle(fs, "inactive", "inactive", "add it switched off")
@@ -150,6 +172,9 @@ func addConnection(fs *flag.FlagSet) action {
 			return err
 		}
 		k, err := f.AddConnection(ctx, in)
+		if bad, ok := errors.AsType[*control.InvalidError](err); ok && len(bad.Fields) > 0 && bad.Fields[0].Field == "provider" {
+			return fmt.Errorf("%w; breakwater connections providers lists them", err)
+		}
 		if err != nil {
 			return err
 		}

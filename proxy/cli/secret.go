@@ -101,7 +101,7 @@ func (c *call) login(ctx context.Context, in *control.ConnectionInput, key, refr
 	}
 	at := slices.IndexFunc(known, func(p control.Provider) bool { return p.ID == in.Provider })
 	if at < 0 || len(known[at].Credentials) == 0 {
-		return nil // the facade knows better
+		return nil // the facade knows better, other names too
 	}
 	kind := in.Credential
 	if kind == "" {
