@@ -27,8 +27,11 @@ type factCard struct {
 func newFactCard(u *ui) *factCard {
 	c := &factCard{u: u}
 	c.rows = newLiveRows(columns{gap: 12, edge: 8, list: []column{
-		{title: view.T("Model"), width: 150, flex: 3}, {title: view.T("Price per million tokens"), width: 110, flex: 2},
-		{title: view.T("Window"), width: 74, right: true}, {title: view.T("More"), width: 90, flex: 2, priority: 1}, {width: 28},
+		{title: view.T("Model"), width: 150, flex: 3},
+		{title: view.T("Price per million tokens"), width: 110, flex: 2},
+		{title: view.T("Window"), width: 74, right: true},
+		{title: view.T("More"), width: 90, flex: 2, priority: 1},
+		{width: 28},
 	}}, func() []fyne.CanvasObject {
 		return []fyne.CanvasObject{
 			newText("", view.RoleText).clipped(), newText("", view.RoleMuted).clipped(), newText("", view.RoleMuted).right(), newText("", view.RoleMuted).clipped(),
@@ -69,8 +72,7 @@ func (c *factCard) store(next map[string]control.ModelFact, done func(), fail fu
 				done()
 			}
 		}, func(err error) {
-			var moved *control.ConflictError
-			if errors.As(err, &moved) { // the next try is over what is there now
+			if _, moved := errors.AsType[*control.ConflictError](err); moved { // the next try is over what is there now
 				call(c.u, c.u.facade.AllSettings, c.take, nil)
 			}
 			if fail != nil {

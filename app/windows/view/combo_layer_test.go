@@ -27,8 +27,10 @@ func TestComboDefaultsAreShownAndChanged(t *testing.T) {
 		want  map[string]any
 	}{
 		{map[string]string{"own.maxRetries": "", "own.hedging": "", "own.retryDelayMs": "2"}, map[string]any{"retryDelayMs": float64(2000), "judgeModel": "openai/gpt-5", "trackMetrics": false}},
-		{map[string]string{"own.rest": `{"trackMetrics":true}`, "own.failoverBeforeRetry": "false"},
-			map[string]any{"maxRetries": float64(3), "retryDelayMs": float64(1500), "hedging": true, "failoverBeforeRetry": false, "trackMetrics": true}},
+		{
+			map[string]string{"own.rest": `{"trackMetrics":true}`, "own.failoverBeforeRetry": "false"},
+			map[string]any{"maxRetries": float64(3), "retryDelayMs": float64(1500), "hedging": true, "failoverBeforeRetry": false, "trackMetrics": true},
+		},
 		{map[string]string{"own.rest": ""}, map[string]any{"maxRetries": float64(3), "retryDelayMs": float64(1500), "hedging": true}},
 	} {
 		patch, errs := card.Patch(v, c.shown)

@@ -237,7 +237,8 @@ const (
 func PerModelOptions() []Option {
 	return []Option{
 		{ID: perModelUsual, Word: T("As usual for this provider")},
-		{ID: perModelYes, Word: T("Only that model rests")}, {ID: perModelNo, Word: T("The whole connection rests")},
+		{ID: perModelYes, Word: T("Only that model rests")},
+		{ID: perModelNo, Word: T("The whole connection rests")},
 	}
 }
 

@@ -13,8 +13,10 @@ const (
 // Shells returns the shells to choose from.
 func Shells() []Option {
 	return []Option{
-		{ID: ShellPosix, Word: "bash, zsh"}, {ID: ShellFish, Word: "fish"},
-		{ID: ShellPowerShell, Word: "PowerShell"}, {ID: ShellCmd, Word: "cmd"},
+		{ID: ShellPosix, Word: "bash, zsh"},
+		{ID: ShellFish, Word: "fish"},
+		{ID: ShellPowerShell, Word: "PowerShell"},
+		{ID: ShellCmd, Word: "cmd"},
 	}
 }
 
