@@ -222,8 +222,8 @@ func (c *call) print(v any, text func(w io.Writer)) error {
 	return enc.Encode(v)
 }
 
-// noting keeps the first error of writing: a key that was made and could not be
-// printed is lost, and that is a failure.
+// noting writes what is harmless for a terminal, and keeps the first error: a
+// key that was made and could not be printed is lost, and that is a failure.
 type noting struct {
 	w   io.Writer
 	err error
@@ -233,9 +233,10 @@ func (n *noting) Write(p []byte) (int, error) {
 	if n.err != nil {
 		return 0, n.err
 	}
-	var wrote int
-	wrote, n.err = n.w.Write(p)
-	return wrote, n.err
+	if _, n.err = io.WriteString(n.w, harmless(string(p))); n.err != nil {
+		return 0, n.err
+	}
+	return len(p), nil
 }
 
 // arg returns the arguments, which must be as many as named.

@@ -215,6 +215,8 @@ func TestCombos(t *testing.T) {
 	b.want(0, line("combos edit fast -"), "Changed slow")
 	b.in = `{"strategy":"best","models":[{"model":"openai/m1","weight":500}]}`
 	b.want(0, line("combos edit slow -"), "strategy: best cannot be used; it is priority now.", "models[0].weight: 500 cannot be used; it is 100 now.")
+	b.in = "{\"name\":\"x\"}\n}"
+	b.want(1, line("combos edit slow -"), "something follows the JSON")
 	b.in = `{"nmae":"x"}`
 	b.want(1, line("combos edit slow -"), "nmae")
 	b.want(0, line("combos delete slow"), "Deleted")
@@ -307,6 +309,27 @@ func TestMistakes(t *testing.T) {
 	}
 	if Has("nothing") || !Has("doctor") {
 		t.Error("Has is wrong")
+	}
+}
+
+// Names and reasons may come from anywhere: none of them moves the cursor or
+// begins a line of its own.
+func TestWhatIsPrintedLeavesTheTerminalAlone(t *testing.T) {
+	b := newBench(t)
+	b.fake.Change(func(s *control.Snapshot) {
+		s.Connections[0].Name, s.Connections[0].Reason = "Wo\nrk\tx", "\x1b[31mred\u009b\r"
+	})
+	for _, args := range [][]string{{"connections"}, {"connections", "show", "a"}, {"cooldowns"}, {"connections", "off", "a"}, {"connections", "show", "no\x1b[2Jbody"}} {
+		_, out, errs := b.run(args...)
+		if strings.ContainsAny(out+errs, "\x1b\r\u009b") || strings.Contains(out, "Wo\nrk") && args[0] != "connections" {
+			t.Errorf("%q prints %q %q", args, out, errs)
+		}
+	}
+	if _, out, _ := b.run("connections"); strings.Count(out, "\n") != 3 || !strings.Contains(out, "Wo?rk?x") {
+		t.Errorf("the table is %q", out)
+	}
+	if _, out, _ := b.run("completion", "bash"); strings.Contains(out, "?") {
+		t.Error("a script was changed")
 	}
 }
 

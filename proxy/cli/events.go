@@ -82,7 +82,7 @@ func (c *call) event(e control.Event) error {
 	if c.json {
 		return json.NewEncoder(c.Out).Encode(e)
 	}
-	_, err := io.WriteString(c.Out, time.Now().Format("15:04:05 ")+describe(e)+"\n")
+	_, err := io.WriteString(c.Out, time.Now().Format("15:04:05 ")+printable(describe(e))+"\n")
 	return err
 }
 

@@ -134,7 +134,7 @@ func table(w io.Writer, head string, rows [][]string) {
 	fmt.Fprintln(tab, strings.ReplaceAll(head, " ", "\t"))
 	for _, r := range rows {
 		for i := range r {
-			if r[i] == "" {
+			if r[i] = printable(r[i]); r[i] == "" {
 				r[i] = "-"
 			}
 		}

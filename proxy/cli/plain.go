@@ -20,7 +20,32 @@ import (
 func strictly(raw []byte, dst any, what string) error {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.DisallowUnknownFields()
-	return plainly(dec.Decode(dst), raw, what)
+	if err := dec.Decode(dst); err != nil {
+		return plainly(err, raw, what)
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		line := 1 + bytes.Count(raw[:dec.InputOffset()], []byte("\n"))
+		return fmt.Errorf("something follows the JSON, from line %d on", line)
+	}
+	return nil
+}
+
+// printable takes out of a text what would move the cursor or start another
+// line: names and reasons may come from anywhere.
+func printable(text string) string {
+	return without(text, "")
+}
+
+// harmless is printable for texts of several lines.
+func harmless(text string) string { return without(text, "\n\t") }
+
+func without(text, but string) string {
+	return strings.Map(func(r rune) rune {
+		if !strings.ContainsRune(but, r) && (unicode.IsControl(r) || r == '\u2028' || r == '\u2029') {
+			return '?'
+		}
+		return r
+	}, text)
 }
 
 // plainly puts what the JSON reader found into words for people.
@@ -156,7 +181,7 @@ func SayError(w io.Writer, err error, args []string) { sayError(w, err, "", args
 // a secret among the arguments.
 func sayError(w io.Writer, err error, hint string, args []string, asJSON bool) {
 	if !asJSON {
-		fmt.Fprintf(w, "breakwater: %s%s\n", Hush(err.Error(), args), hint)
+		fmt.Fprintf(w, "breakwater: %s%s\n", harmless(Hush(err.Error(), args)), hint)
 		return
 	}
 	out := failure{failureBody{Message: Hush(err.Error(), args)}}

@@ -174,7 +174,7 @@ func value(text string) any {
 	var v any
 	dec := json.NewDecoder(strings.NewReader(text))
 	dec.UseNumber()
-	if dec.Decode(&v) != nil || dec.More() {
+	if !json.Valid([]byte(text)) || dec.Decode(&v) != nil {
 		return text
 	}
 	return v

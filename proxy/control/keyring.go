@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 )
 
 // newKey returns a fresh API key: 128 bits of chance, a short id and a
@@ -64,8 +65,8 @@ func (s *Service) AddKey(ctx context.Context, in KeyInput) (APIKey, error) {
 	if err := checkKeyRecord(rec, s.knows, true, true, now); err != nil {
 		return APIKey{}, err
 	}
-	if named(keys, rec.Name, rec.ID) {
-		return APIKey{}, ErrKeyName
+	if err := checkKeyName(keys, rec.Name, rec.ID); err != nil {
+		return APIKey{}, err
 	}
 	if err := s.cfg.Store.SaveAPIKey(ctx, rec); err != nil {
 		return APIKey{}, fmt.Errorf("store the key: %w", err)
@@ -77,9 +78,16 @@ func (s *Service) AddKey(ctx context.Context, in KeyInput) (APIKey, error) {
 	return shown, nil
 }
 
-// named reports whether a key other than that of the id has the name.
-func named(keys []KeyRecord, name, id string) bool {
-	return slices.ContainsFunc(keys, func(k KeyRecord) bool { return k.ID != id && strings.EqualFold(k.Name, name) })
+// checkKeyName refuses a name that cannot be shown, or that a key other than
+// that of the id has.
+func checkKeyName(keys []KeyRecord, name, id string) error {
+	if strings.ContainsFunc(name, unicode.IsControl) {
+		return Invalid("name", "must not contain control characters")
+	}
+	if slices.ContainsFunc(keys, func(k KeyRecord) bool { return k.ID != id && strings.EqualFold(k.Name, name) }) {
+		return ErrKeyName
+	}
+	return nil
 }
 
 // EditKey changes the fields that the patch holds; the next request of the
@@ -113,9 +121,10 @@ func (s *Service) EditKey(ctx context.Context, id string, p KeyPatch) (APIKey, e
 	if err := checkKeyRecord(rec, s.knows, p.AllowedConnections != nil, p.ExpiresAt.Given, s.realNow()); err != nil {
 		return APIKey{}, err
 	}
-	// Keys of one name may be older than the rule; only a new name must be free.
-	if rec.Name != keys[i].Name && named(keys, rec.Name, id) {
-		return APIKey{}, ErrKeyName
+	if rec.Name != keys[i].Name { // keys may be older than the rule
+		if err := checkKeyName(keys, rec.Name, id); err != nil {
+			return APIKey{}, err
+		}
 	}
 	if err := s.cfg.Store.SaveAPIKey(ctx, rec); err != nil {
 		return APIKey{}, fmt.Errorf("store the key: %w", err)

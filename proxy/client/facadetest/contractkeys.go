@@ -91,16 +91,23 @@ func apiKeys(t *testing.T, f control.Facade) {
 	}
 }
 
+func isAbout(err error, field string) bool {
+	inv, ok := errors.AsType[*control.InvalidError](err)
+	return ok && len(inv.Fields) == 1 && inv.Fields[0].Field == field
+}
+
 func keyRefusals(t *testing.T, f control.Facade, id string) {
 	ctx := t.Context()
+	if _, err := f.AddKey(ctx, control.KeyInput{Name: "a\nb"}); !isAbout(err, "name") {
+		t.Errorf("a name of two lines: %v", err)
+	}
 	for field, in := range map[string]control.KeyInput{
 		"name":               {},
 		"scopes":             {Name: "N", Scopes: []string{"everything"}},
 		"allowedConnections": {Name: "N", AllowedConnections: []string{"nobody"}},
 	} {
 		_, err := f.AddKey(ctx, in)
-		inv, ok := errors.AsType[*control.InvalidError](err)
-		if !ok || len(inv.Fields) != 1 || inv.Fields[0].Field != field {
+		if !isAbout(err, field) {
 			t.Errorf("AddKey(%+v) = %v, want an InvalidError about %s", in, err, field)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 
 	"breakwater/proxy/control"
 )
@@ -52,6 +53,8 @@ func (f *Fake) checkKey(k control.APIKey) error {
 	switch {
 	case k.Name == "":
 		return control.Invalid("name", "1 to 200 characters")
+	case strings.ContainsFunc(k.Name, unicode.IsControl):
+		return control.Invalid("name", "must not contain control characters")
 	case len(k.Scopes) == 0, slices.ContainsFunc(k.Scopes, func(s string) bool { return !slices.Contains(scopes, s) }):
 		return control.Invalid("scopes", "client, manage or lease:exclusive")
 	case slices.ContainsFunc(k.AllowedConnections, func(id string) bool { return f.find(id) < 0 }):
