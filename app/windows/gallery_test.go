@@ -91,7 +91,7 @@ func hang(t *testing.T, folder string, s scene, lang, theme, size, scale string)
 	}
 	b.redraw()
 	for range 2 { // as the real canvas does when a least size changed
-		b.win.Resize(fyne.NewSize(float32(w), float32(h)+1))
+		b.win.Resize(fyne.NewSize(float32(w)+1, float32(h)+1))
 		b.win.Resize(fyne.NewSize(float32(w), float32(h)))
 	}
 	b.win.Canvas().Capture()
