@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"path"
 	"runtime/debug"
 	"strings"
 	"time"
@@ -131,7 +132,16 @@ func (s *Server) routes(api http.Handler) http.Handler {
 		mux.HandleFunc("GET "+prefix+"/models", s.models)
 	}
 	mux.HandleFunc("/", s.unknown)
-	return mux
+	if api == nil {
+		return mux
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, "/api/") && path.Clean(r.URL.Path) != strings.TrimSuffix(r.URL.Path, "/") {
+			api.ServeHTTP(w, r) // the mux would lead to another path, with a page
+			return
+		}
+		mux.ServeHTTP(w, r)
+	})
 }
 
 // hello answers the clients' probes without touching anybody (case P46).

@@ -151,6 +151,9 @@ func refused(err error) error {
 	}
 	bad := &InvalidError{}
 	for _, f := range p.Fields {
+		if f.Field == "" {
+			f.Field = "body"
+		}
 		bad.Fields = append(bad.Fields, FieldError(f))
 	}
 	return bad

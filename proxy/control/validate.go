@@ -88,8 +88,8 @@ func checkName(bad *problems, r ConnectionRecord, others []*Route) {
 		bad.add("name", "must not be empty")
 	case len(r.Name) > maxName:
 		bad.add("name", "at most %d characters", maxName)
-	case strings.ContainsFunc(r.Name, func(c rune) bool { return unicode.IsControl(c) || c == '/' }):
-		bad.add("name", "must not contain a slash or control characters")
+	case strings.ContainsRune(r.Name, '/') || unreadable(r.Name):
+		bad.add("name", "must not contain a slash, control characters or signs that nobody sees")
 	}
 	for _, o := range others {
 		if o.Record.ID != r.ID && strings.EqualFold(o.Record.Name, r.Name) {
@@ -193,6 +193,21 @@ func checkWindows(bad *problems, s Settings) {
 	}
 }
 
+// unreadable reports whether a name holds what misleads the eye: control
+// characters, those that turn the direction of the text, and those without
+// width. The joiners that some scripts need are fine between others.
+func unreadable(name string) bool {
+	hidden := func(c rune) bool {
+		return unicode.IsControl(c) || c == unicode.ReplacementChar || unicode.Is(unicode.Bidi_Control, c) ||
+			c == '\u200b' || c == '\u2060' || c == '\ufeff' || c == '\u2028' || c == '\u2029'
+	}
+	seen := func(c rune) bool { return unicode.IsGraphic(c) && !unicode.IsSpace(c) }
+	return strings.ContainsFunc(name, hidden) || !strings.ContainsFunc(name, seen)
+}
+
+// maxOrigins is how many web origins may be allowed.
+const maxOrigins = 100
+
 // Languages are the codes of the languages that the desktop speaks.
 func Languages() []string { return []string{"en", "es", "mr"} }
 
@@ -222,6 +237,9 @@ func checkSettings(s Settings) error {
 	if u, err := url.Parse(s.ClaudeBaseURL); s.ClaudeBaseURL != "" && (err != nil || u.Host == "" || u.User != nil ||
 		u.RawQuery != "" || u.Fragment != "" || u.Scheme != "https" && !(u.Scheme == "http" && isPrivateHost(u.Hostname()))) {
 		bad.add("claudeBaseUrl", "must be a URL that begins with https://, or http:// on this machine and in private networks")
+	}
+	if len(s.AllowedOrigins) > maxOrigins {
+		bad.add("allowedOrigins", "at most %d origins", maxOrigins)
 	}
 	for _, o := range s.AllowedOrigins {
 		u, err := url.Parse(o)

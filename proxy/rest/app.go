@@ -31,7 +31,7 @@ func (a *api) activity(r *http.Request) (int, any, error) {
 	sel := control.ActivityQuery{
 		Before:       int64(q.integer("before", 0, 0, math.MaxInt)),
 		Limit:        q.integer("limit", 0, 1, 500),
-		ConnectionID: q.values.Get("connectionId"),
+		ConnectionID: q.text("connectionId"),
 		FailedOnly:   q.boolean("failedOnly"),
 	}
 	if err := q.err(); err != nil {

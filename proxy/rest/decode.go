@@ -42,6 +42,9 @@ func readBody(r *http.Request) ([]byte, error) {
 	if r.ContentLength > MaxBody && r.Header.Get("Expect") != "" {
 		return nil, errTooLarge // before anything is read: the client is not told to go on
 	}
+	if e := r.Header.Get("Content-Encoding"); e != "" && !strings.EqualFold(e, "identity") {
+		return nil, errEncoding
+	}
 	data, err := io.ReadAll(io.LimitReader(r.Body, MaxBody+1))
 	if err != nil {
 		return nil, control.Invalid("body", "The request body could not be read")
@@ -49,7 +52,7 @@ func readBody(r *http.Request) ([]byte, error) {
 	if len(data) > MaxBody {
 		return nil, errTooLarge
 	}
-	return data, nil
+	return bytes.TrimPrefix(data, []byte("\ufeff")), nil // some editors and shells begin with it
 }
 
 // decode reads the body's JSON object into dst, a pointer to a struct, and
@@ -78,6 +81,9 @@ const badJSON = "Invalid JSON body"
 func decodeObject(data []byte, dst any, ignored []string) error {
 	if !json.Valid(data) {
 		return control.Invalid("body", badJSON)
+	}
+	if err := checkDepth(data); err != nil {
+		return err
 	}
 	s := &strict{ignored: ignored}
 	s.object("", data, reflect.ValueOf(dst).Elem())

@@ -48,6 +48,9 @@ func TestBodiesAreRefusedFieldByField(t *testing.T) {
 		{name: "inside a map", method: "PATCH", path: "/api/settings", body: `{"comboDefaults":{"maxRetries":1,"maxRetries":2},"tables":{"a":[{"width":"x"}]}}`, want: []string{
 			field("comboDefaults.maxRetries", "Given twice"), field("tables.a.0.width", "Expected number, got string"),
 		}},
+		{name: "nested too deeply", method: "POST", path: "/api/combos", body: `{"name":"x","config":{"auto":` + strings.Repeat(`{"a":`, 70) + `"{"` + strings.Repeat(`}`, 70) + `}}`, want: []string{"Nested more than 64 levels"}},
+		{name: "a setting of the tree twice", method: "PATCH", path: "/api/resilience", body: `{"requestQueue":{"maxWaitMs":5,"maxWaitMs":6}}`, want: []string{field("requestQueue.maxWaitMs", "Given twice")}},
+		{name: "an unknown parameter", method: "GET", path: "/api/activity?since=yesterday&limit=1&limit=2", want: []string{field("limit", "Given twice"), field("since", "Unknown parameter")}},
 		{name: "speed", method: "PATCH", path: "/api/demo", body: `{"speed":"fast"}`, want: []string{field("speed", "Expected number, got string")}},
 		{name: "a body where none belongs", method: "POST", path: "/api/app/quit", body: `{"force":true}`, want: []string{field("force", "Unknown field")}},
 		{name: "nothing to edit", method: "PATCH", path: "/api/providers/a", body: `{}`, want: []string{field("body", "No valid fields to update")}},

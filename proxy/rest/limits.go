@@ -116,7 +116,7 @@ func (a *api) usage(r *http.Request) (int, any, error) {
 }
 
 func (q *query) time(name string) time.Time {
-	v := q.values.Get(name)
+	v := q.text(name)
 	if v == "" {
 		return time.Time{}
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"strconv"
 
 	"breakwater/proxy/control"
@@ -286,34 +285,4 @@ func count(n int, noun string) string {
 		return "1 " + noun
 	}
 	return strconv.Itoa(n) + " " + noun + "s"
-}
-
-// query reads typed values from a URL's query and collects what is wrong.
-type query struct {
-	values url.Values
-	merge
-}
-
-func (q *query) integer(name string, absent, low, high int) int {
-	v := q.values.Get(name)
-	if v == "" {
-		return absent
-	}
-	n, err := strconv.Atoi(v)
-	if err != nil || n < low || n > high {
-		q.add(name, fmt.Sprintf("Expected an integer from %d to %d", low, high))
-		return absent
-	}
-	return n
-}
-
-func (q *query) boolean(name string) bool {
-	switch q.values.Get(name) {
-	case "", "false", "0":
-		return false
-	case "true", "1":
-		return true
-	}
-	q.add(name, "Expected true or false")
-	return false
 }

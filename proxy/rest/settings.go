@@ -80,6 +80,9 @@ func (a *api) editResilience(r *http.Request) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
+	if err := checkTree(body); err != nil {
+		return 0, nil, err
+	}
 	s, err := a.facade.EditResilience(r.Context(), body)
 	return http.StatusOK, resilienceAnswer{true, s}, err
 }

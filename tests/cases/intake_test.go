@@ -175,7 +175,7 @@ func TestSizes(t *testing.T) {
 // A path of the management API that is none answers in its form.
 func TestAPIRootSpeaksJSON(t *testing.T) {
 	k := scenario.Start(t)
-	for _, path := range []string{"/api", "/api/", "/api/nothing"} {
+	for _, path := range []string{"/api", "/api/", "/api/nothing", "/api//providers", "/api/providers/../state"} {
 		a := k.Do(http.MethodGet, path, "", "Authorization", "Bearer "+k.Token)
 		if a.Status != http.StatusNotFound || !strings.Contains(a.ErrorMessage(), "/api/openapi.json") {
 			t.Errorf("%s: got %d %s", path, a.Status, a.Body)
