@@ -94,11 +94,11 @@ func (d *drillDialog) build() {
 	d.result.Hide()
 	d.hint = newText(view.T("A twin of the combo, in memory, gets the requests. No provider is asked, no key is used, and nothing of the real state changes. Its clock runs fast, so that waits are short."), view.RoleMuted).wrapped()
 	options := container.New(line{gap: gap}, newText(view.T("Requests"), view.RoleMuted), d.count, newText(view.T("Pause between them"), view.RoleMuted), d.spacing)
-	side := float32(1)
+	side := float32(0)
 	if len(d.faults) > 4 {
 		side = 14 // the scroll bar's
 	}
-	lines := container.New(inset{1, side, 1, 1}, table)
+	lines := container.New(inset{1, side, 1, 0}, table)
 	faults := container.New(upTo{lines, faultsHeight}, container.NewVScroll(lines))
 	top := container.New(stack{12}, d.hint, faults, options)
 	head := container.New(inset{18, gapEdge, 8, gapEdge}, newTitle(view.Tf("Fault drill of %s", d.combo.Name)))
