@@ -11,10 +11,6 @@ import (
 	"time"
 )
 
-// trialBytes are written to see whether the disk takes them: more than the page
-// that a file system may have spare.
-const trialBytes = 64 << 10
-
 // Writable tries whether the database of a folder can be opened for writing and
 // whether the folder takes another file, which is removed again. The error is
 // control.ErrDiskFull where there is no space.
@@ -26,12 +22,7 @@ func Writable(dir string) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	trial, err := os.CreateTemp(dir, temporary(FileName+trialSuffix))
-	if err != nil {
-		return spaceless(err)
-	}
-	_, err = trial.Write(make([]byte, trialBytes))
-	return errors.Join(spaceless(err), trial.Close(), os.Remove(trial.Name()))
+	return tryToWrite(dir)
 }
 
 // Examine looks through a whole database without writing to it, whether a

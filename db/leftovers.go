@@ -7,7 +7,7 @@ import (
 	"regexp"
 )
 
-// trialSuffix is in the name of the file that Writable tries.
+// trialSuffix is in the name of the file with which tryToWrite looks for space.
 const trialSuffix = ".trial"
 
 // halfWritten are the files that had not yet been renamed when the program was
@@ -15,7 +15,7 @@ const trialSuffix = ".trial"
 // them, and copies of the database.
 var halfWritten = regexp.MustCompile(`^(` + regexp.QuoteMeta(secretsFile) + `|` + regexp.QuoteMeta(keyFile) + `|` +
 	regexp.QuoteMeta(choiceFile) + `|` + regexp.QuoteMeta(FileName) + `(\.seal|` + regexp.QuoteMeta(trialSuffix) + `))\.[0-9]+\.tmp$|^` +
-	regexp.QuoteMeta(FileName) + `(` + regexp.QuoteMeta(halfSuffix) + `|` + regexp.QuoteMeta(restoredSuffix) + `(-wal|-shm|-journal)?|` + regexp.QuoteMeta(spaceSuffix) + `)$`)
+	regexp.QuoteMeta(FileName) + `(` + regexp.QuoteMeta(halfSuffix) + `|` + regexp.QuoteMeta(restoredSuffix) + `(-wal|-shm|-journal)?)$`)
 
 // removeLeftovers deletes what a killed program left half written in its data
 // directory. Only the program that has claimed the directory may do so. A file

@@ -14,7 +14,7 @@ func TestStartRemovesWhatAKilledProgramLeftHalfWritten(t *testing.T) {
 	dir := t.TempDir()
 	gone := []string{
 		"secrets.enc.1234567.tmp", "secrets.key.9.tmp", "secrets.backend.42.tmp", "breakwater.db.seal.77.tmp", "breakwater.db.trial.5.tmp",
-		"breakwater.db.restored", "breakwater.db.restored-journal", "breakwater.db.bak.half", "breakwater.db.space.tmp",
+		"breakwater.db.restored", "breakwater.db.restored-journal", "breakwater.db.bak.half",
 	}
 	stay := []string{
 		"secrets.enc", "secrets.key", "secrets.enc.tmp", "secrets.enc.old.tmp", "secrets.enc.12.tmp.mine", "my-secrets.enc.12.tmp",

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime"
 	"syscall"
 
@@ -16,9 +17,6 @@ const (
 	codeIO       = 10
 	codeFull     = 13
 )
-
-// spaceSuffix ends the name of the file with which space is looked for.
-const spaceSuffix = ".space.tmp"
 
 // refusals are what the user is told while the file takes no writes (case P52).
 var refusals = map[error]control.Notice{
@@ -35,7 +33,7 @@ func (s *Store) unwritten(err error) error {
 	case codeReadOnly:
 		return fmt.Errorf("%w: %w", control.ErrReadOnly, err)
 	case codeIO:
-		if freeSpace(s.path + spaceSuffix) {
+		if !errors.Is(tryToWrite(filepath.Dir(s.path)), control.ErrDiskFull) {
 			return err
 		}
 		return fmt.Errorf("%w: %w", control.ErrDiskFull, err)
@@ -43,11 +41,18 @@ func (s *Store) unwritten(err error) error {
 	return err
 }
 
-// freeSpace reports whether a small file can be written.
-func freeSpace(path string) bool {
-	err := os.WriteFile(path, make([]byte, 64<<10), 0o600)
-	_ = os.Remove(path) // it may not be there
-	return !diskFull(err)
+// trialBytes are written to see whether the disk takes them: more than the page
+// that a file system may have spare.
+const trialBytes = 64 << 10
+
+// tryToWrite writes a file of trialBytes to a folder and removes it again.
+func tryToWrite(dir string) error {
+	trial, err := os.CreateTemp(dir, temporary(FileName+trialSuffix))
+	if err != nil {
+		return spaceless(err)
+	}
+	_, err = trial.Write(make([]byte, trialBytes))
+	return errors.Join(spaceless(err), trial.Close(), os.Remove(trial.Name()))
 }
 
 // diskFull reports whether a file was not written for want of space.

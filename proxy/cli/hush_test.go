@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -24,7 +25,7 @@ func TestErrorsShowNoSecretThatWasPasted(t *testing.T) {
 	for _, secret := range secretsByMistake {
 		try := func(args ...string) {
 			t.Helper()
-			for _, args := range [][]string{args, append(args[:len(args):len(args)], "--json")} {
+			for _, args := range [][]string{args, append(slices.Clip(args), "--json")} {
 				b := newBench(t)
 				b.in = "{}"
 				code, _, errs := b.run(args...)
@@ -47,12 +48,12 @@ func TestErrorsShowNoSecretThatWasPasted(t *testing.T) {
 			}
 			words := strings.Fields(c.group + " " + c.verb)
 			try(append(words, secret)...)
-			try(append(append(words[:len(words):len(words)], needs[c.args]...), secret)...)
+			try(append(append(slices.Clip(words), needs[c.args]...), secret)...)
 			fs := flag.NewFlagSet("x", flag.ContinueOnError)
 			c.setup(fs)
 			fs.VisitAll(func(f *flag.Flag) {
 				for _, args := range [][]string{{"--" + f.Name, secret}, {"--" + f.Name + "=" + secret}, {"--" + f.Name + secret}} {
-					try(append(append(words[:len(words):len(words)], needs[c.args]...), args...)...)
+					try(append(append(slices.Clip(words), needs[c.args]...), args...)...)
 				}
 			})
 		}
