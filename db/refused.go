@@ -52,7 +52,7 @@ func tryToWrite(dir string) error {
 		return spaceless(err)
 	}
 	_, err = trial.Write(make([]byte, trialBytes))
-	return errors.Join(spaceless(err), trial.Close(), os.Remove(trial.Name()))
+	return errors.Join(spaceless(err), trial.Close(), os.Remove(trial.Name())) //nolint:gosec // the name is our own, in our own folder
 }
 
 // diskFull reports whether a file was not written for want of space.
