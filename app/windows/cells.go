@@ -23,8 +23,12 @@ func newBadge() *badge {
 	return b
 }
 
+// show shows a state; an empty one shows nothing.
 func (b *badge) show(v view.Badge) {
-	b.shape.show(v.Shape, v.Role)
+	show(b.shape, v.Shape != "")
+	if v.Shape != "" {
+		b.shape.show(v.Shape, v.Role)
+	}
 	b.label.show(v.Text(), v.Role)
 }
 

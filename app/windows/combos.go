@@ -177,9 +177,8 @@ func (p *combos) applyDetail() {
 			weight = view.Tf("weight %s", view.Weight(s.Weight))
 		}
 		r.cells[4].(*text).set(weight)
-		b, who := view.StepBadge(s, p.u.snap, p.u.now())
+		b, _ := view.StepBadge(s, p.u.snap, p.u.now())
 		r.cells[3].(*badge).show(b)
-		show(r.cells[3], who != nil)
 	}
 }
 

@@ -19,6 +19,18 @@ func TestCombosShowTheirStrategyAndTargets(t *testing.T) {
 	b.wantShown("every model that fits *-mini", "another combo", "weight 3")
 }
 
+func TestAStepThatLeadsToAnotherComboShowsNoState(t *testing.T) {
+	b := newBench(t, "busy", "combos/k2")
+	b.win.Resize(fyne.NewSize(900, 600)) // rows lay their cells out, and show them all
+	rows := pageOf[*combos](b).steps.rows
+	if first := rows[0].cells[3].(*badge); !first.shape.Visible() {
+		t.Error("the first step has lost its state")
+	}
+	if other := rows[1].cells[3].(*badge); other.shape.Visible() || other.label.content != "" {
+		t.Errorf("the other combo has a state: %q %q", other.shape.name, other.label.content)
+	}
+}
+
 func TestNoCombosSayWhatOneIs(t *testing.T) {
 	b := newBench(t, "empty", pageCombos)
 	b.wantShown("No combos yet", "A combo is a model name of your own")
