@@ -130,11 +130,12 @@ func exported(path string) bool {
 	return json.NewDecoder(io.LimitReader(f, 1<<20)).Decode(&head) == nil && head.Format != nil
 }
 
-// parts are the endings of the files that SQLite keeps beside a database.
-var parts = []string{"-wal", "-shm", "-journal"}
+// parts are the endings of the files that a database is made of: what SQLite
+// keeps beside it, and itself.
+var parts = []string{"-wal", "-shm", "-journal", ""}
 
 func removeDatabase(path string) (failed error) {
-	for _, part := range append([]string{""}, parts...) {
+	for _, part := range parts {
 		if err := os.Remove(path + part); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			failed = errors.Join(failed, err)
 		}
@@ -173,14 +174,14 @@ func checkCopy(ctx context.Context, path string) error {
 	return classify(path, err)
 }
 
-// setDatabaseAside renames a database with its log, so that they still belong
-// together. Its seal would be a lie about another file.
+// setDatabaseAside renames a database with its logs, so that they still belong
+// together, and none of them is played into the file that takes its place. Its seal would be a lie about another file.
 func setDatabaseAside(path string, now time.Time) (string, error) {
 	if err := removeSeal(path); err != nil {
 		return "", err
 	}
 	kept := path + "." + now.UTC().Format("20060102T150405.000Z") + ".before"
-	for _, part := range []string{"-wal", "-shm", ""} {
+	for _, part := range parts {
 		err := os.Rename(path+part, kept+part)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue

@@ -54,6 +54,34 @@ func TestBackupWhileItIsUsedAndRestore(t *testing.T) {
 	}
 }
 
+// What a crash left beside the database goes aside with it: SQLite would play it
+// into the copy.
+func TestRestoreLeavesNoJournalOfTheOldDatabase(t *testing.T) {
+	dir, copied := t.TempDir(), filepath.Join(t.TempDir(), "copy.db")
+	s := open(t, dir)
+	save(t, s, "a")
+	if err := Backup(t.Context(), dir, copied); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	journal := filepath.Join(dir, FileName) + "-journal"
+	if err := os.WriteFile(journal, []byte("of the old one"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	kept, err := Restore(t.Context(), dir, copied, agreed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(journal); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("it stayed beside the copy: %v", err)
+	}
+	if got := contentOf(t, kept+"-journal"); got != "of the old one" {
+		t.Errorf("beside what is kept lies %q", got)
+	}
+}
+
 func TestRestoreRefusesWhatIsNoGoodCopy(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
