@@ -28,14 +28,25 @@ func (a *api) reset(r *http.Request) (int, error) {
 	if err := decodeOptional(r, &struct{}{}); err != nil {
 		return 0, err
 	}
-	provider, one := r.URL.Query().Get("provider"), r.URL.Query().Has("provider")
+	provider, err := oneProvider(r)
 	switch {
-	case !one:
+	case err != nil:
+		return 0, err
+	case provider == "":
 		return a.facade.ResetBreakers(r.Context())
-	case provider == "" || len(provider) > 128:
-		return 0, control.Invalid("provider", "Invalid provider")
 	}
 	return a.facade.ResetBreaker(r.Context(), provider)
+}
+
+// oneProvider reads the provider to which the query narrows a request, empty
+// for all of them.
+func oneProvider(r *http.Request) (string, error) {
+	q := query{values: r.URL.Query()}
+	provider := q.text("provider")
+	if q.values.Has("provider") && (provider == "" || len(provider) > 128) {
+		q.add("provider", "Invalid provider")
+	}
+	return provider, q.err()
 }
 
 func resetMessage(n int) string { return "Reset " + count(n, "circuit breaker") }
@@ -67,9 +78,9 @@ type lockoutItem struct {
 }
 
 func (a *api) listCooldowns(r *http.Request) (int, any, error) {
-	provider := r.URL.Query().Get("provider")
-	if r.URL.Query().Has("provider") && (provider == "" || len(provider) > 128) {
-		return 0, nil, control.Invalid("provider", "Invalid provider")
+	provider, err := oneProvider(r)
+	if err != nil {
+		return 0, nil, err
 	}
 	snap, err := a.snapshot(r.Context())
 	if err != nil {

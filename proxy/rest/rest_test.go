@@ -60,6 +60,8 @@ func TestRouteShapes(t *testing.T) {
 		{name: "reset", method: "POST", path: "/api/resilience/reset", before: breakers, status: 200, want: []string{`{"message":"Reset 4 circuit breakers","ok":true,"resetCount":4}`}, calls: []string{"ResetBreakers"}},
 		{name: "reset one", method: "POST", path: "/api/resilience/reset?provider=custom", before: breakers, status: 200, want: []string{`{"message":"Reset 1 circuit breaker","ok":true,"resetCount":1}`}, calls: []string{"ResetBreaker"}},
 		{name: "reset nobody", method: "POST", path: "/api/resilience/reset?provider=", status: 400, want: []string{"Invalid provider"}},
+		{name: "reset with a slip", method: "POST", path: "/api/resilience/reset?providr=custom", status: 400, want: []string{`"field":"providr"`, "Unknown parameter"}, calls: []string{}},
+		{name: "reset of two", method: "POST", path: "/api/resilience/reset?provider=custom&provider=openai", status: 400, want: []string{`"field":"provider"`, "Given twice"}, calls: []string{}},
 		{name: "reset by way of health", method: "DELETE", path: "/api/monitoring/health", before: breakers, status: 200, want: []string{`"success":true`, `"resetCount":4`}, calls: []string{"ResetBreakers"}},
 		{name: "activity", method: "GET", path: "/api/activity", before: rows, status: 200, want: []string{`{"activity":[{"id":3`, `"id":1,`}},
 		{name: "activity before", method: "GET", path: "/api/activity?before=3&limit=1", before: rows, status: 200, want: []string{`"id":2,`}, not: []string{`"id":3,`, `"id":1,`}},
@@ -219,6 +221,7 @@ func TestCooldownManager(t *testing.T) {
 	t.Run("one provider", func(t *testing.T) {
 		b.run(t, scenario{method: "GET", path: path + "?provider=custom", status: 200, want: []string{`"id":"locked"`}, not: []string{`"id":"cooling"`}})
 		b.run(t, scenario{method: "GET", path: path + "?provider=nobody", status: 200, want: []string{`"connections":[]`}})
+		b.run(t, scenario{method: "GET", path: path + "?providr=custom", status: 400, want: []string{"Unknown parameter"}})
 	})
 	t.Run("case 110 no credential", func(t *testing.T) {
 		b.run(t, scenario{method: "POST", path: path, body: `{"all":true}`, header: map[string]string{"Authorization": ""}, status: 401})

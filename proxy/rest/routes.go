@@ -125,7 +125,7 @@ var routes = []Route{
 	},
 	{
 		Method: "DELETE", Path: "/api/monitoring/health", handler: (*api).resetHealth,
-		About: "close every provider breaker (same as the reset)",
+		About: "close every provider breaker, or that of one (same as the reset); provider",
 	},
 
 	{

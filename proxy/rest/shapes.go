@@ -136,7 +136,7 @@ var shapes = map[string]shape{
 
 	"GET /api/monitoring/health":     {out: []any{minimalHealth{}, fullHealth{}}},
 	"OPTIONS /api/monitoring/health": {status: http.StatusNoContent},
-	"DELETE /api/monitoring/health":  {out: []any{resetAnswer{}}},
+	"DELETE /api/monitoring/health":  {query: []param{{"provider", "string", "only the breakers of this provider"}}, out: []any{resetAnswer{}}},
 
 	"GET /api/activity": {query: []param{
 		{"before", "integer", "only rows with a smaller id"},
