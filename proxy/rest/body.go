@@ -61,12 +61,9 @@ func checkTree(data []byte) error {
 	if err := checkDepth(data); err != nil {
 		return err
 	}
-	s := strict{}
+	var m merge
 	for _, field := range doubled("", data) {
-		s.add(field, "Given twice")
+		m.add(field, "Given twice")
 	}
-	if len(s.errs) > 0 {
-		return &control.InvalidError{Fields: s.errs}
-	}
-	return nil
+	return m.err()
 }

@@ -87,10 +87,7 @@ func decodeObject(data []byte, dst any, ignored []string) error {
 	}
 	s := &strict{ignored: ignored}
 	s.object("", data, reflect.ValueOf(dst).Elem())
-	if len(s.errs) > 0 {
-		return &control.InvalidError{Fields: s.errs}
-	}
-	return nil
+	return s.err()
 }
 
 // strict decodes objects field by field, so that every wrong field is named
@@ -98,14 +95,14 @@ func decodeObject(data []byte, dst any, ignored []string) error {
 // two equal names win).
 type strict struct {
 	ignored []string
-	errs    []control.FieldError
+	merge
 }
 
 func (s *strict) add(path, message string) {
 	if path == "" {
 		path = "body"
 	}
-	s.errs = append(s.errs, control.FieldError{Field: path, Message: message})
+	s.merge.add(path, message)
 }
 
 func (s *strict) object(path string, data []byte, dst reflect.Value) {
