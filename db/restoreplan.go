@@ -70,7 +70,7 @@ func planRestore(ctx context.Context, present, copied string, now time.Time) (pl
 	today, err := inventoryOf(ctx, present)
 	if plan.Compared = err == nil; !plan.Compared {
 		for _, k := range then.keys {
-			if inForce(k, now) {
+			if k.State(now) == control.KeyOn {
 				plan.KeysActive = append(plan.KeysActive, k.Name)
 			}
 		}
@@ -90,7 +90,7 @@ func compareKeys(plan *control.RestorePlan, then, today []control.KeyRecord, now
 		return list[i], true
 	}
 	for _, k := range then {
-		if t, ok := with(today, k.ID); inForce(k, now) && (!ok || couldMore(k, t, now)) {
+		if t, ok := with(today, k.ID); k.State(now) == control.KeyOn && (!ok || couldMore(k, t, now)) {
 			plan.KeysSwitchedOff = append(plan.KeysSwitchedOff, k.Name)
 			off = append(off, k.ID)
 		}
@@ -125,17 +125,13 @@ func compareConnections(plan *control.RestorePlan, then, today []connectionRow) 
 	}
 }
 
-func inForce(k control.KeyRecord, now time.Time) bool {
-	return k.Active && (k.ExpiresAt.IsZero() || now.Before(k.ExpiresAt))
-}
-
 // couldMore reports whether a key that is in force by the copy was able to do
 // then what it cannot do today.
 func couldMore(then, today control.KeyRecord, now time.Time) bool {
 	wider := func(then, today []string) bool { // an empty list allows all
 		return len(today) > 0 && (len(then) == 0 || slices.ContainsFunc(then, func(v string) bool { return !slices.Contains(today, v) }))
 	}
-	return !inForce(today, now) ||
+	return today.State(now) != control.KeyOn ||
 		slices.ContainsFunc(then.Scopes, func(s string) bool { return !slices.Contains(today.Scopes, s) }) ||
 		wider(then.AllowedConnections, today.AllowedConnections) || wider(then.AllowedModels, today.AllowedModels) ||
 		!today.ExpiresAt.IsZero() && (then.ExpiresAt.IsZero() || then.ExpiresAt.After(today.ExpiresAt))

@@ -197,10 +197,10 @@ func (s *Service) findKey(secret string) (found KeyRecord, ok bool) {
 }
 
 func (k KeyRecord) refuses(scope string, now time.Time) error {
-	switch {
-	case !k.Active:
+	switch state := k.State(now); {
+	case state == KeyOff:
 		return ErrKeyDisabled
-	case !k.ExpiresAt.IsZero() && !now.Before(k.ExpiresAt):
+	case state == KeyExpired:
 		return ErrKeyExpired
 	case scope == ScopeClient && slices.Contains(k.Scopes, ScopeLease):
 		return nil // who may hold a connection may use it

@@ -201,8 +201,8 @@ func checkKeyRecord(k KeyRecord, known func(id string) bool, connectionsGiven, e
 	return nil
 }
 
-// state is what the key is at a moment.
-func (k KeyRecord) state(now time.Time) KeyState {
+// State is what the key is at a moment of real time.
+func (k KeyRecord) State(now time.Time) KeyState {
 	switch {
 	case !k.Active:
 		return KeyOff
@@ -217,7 +217,7 @@ func (k KeyRecord) view(now time.Time) APIKey {
 	return APIKey{
 		ID: k.ID, Name: k.Name, Key: "sk-…" + k.Tail, Scopes: filled(k.Scopes),
 		AllowedConnections: filled(k.AllowedConnections), AllowedModels: filled(k.AllowedModels),
-		ExpiresAt: RealTime(k.ExpiresAt), Active: k.Active, State: k.state(now), CreatedAt: k.CreatedAt,
+		ExpiresAt: RealTime(k.ExpiresAt), Active: k.Active, State: k.State(now), CreatedAt: k.CreatedAt,
 	}
 }
 
