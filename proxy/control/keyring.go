@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 )
 
 // newKey returns a fresh API key: 128 bits of chance, a short id and a
@@ -81,8 +80,8 @@ func (s *Service) AddKey(ctx context.Context, in KeyInput) (APIKey, error) {
 // checkKeyName refuses a name that cannot be shown, or that a key other than
 // that of the id has.
 func checkKeyName(keys []KeyRecord, name, id string) error {
-	if strings.ContainsFunc(name, unicode.IsControl) {
-		return Invalid("name", "must not contain control characters")
+	if unreadable(name) {
+		return Invalid("name", "must not contain control characters or signs that nobody sees")
 	}
 	if slices.ContainsFunc(keys, func(k KeyRecord) bool { return k.ID != id && strings.EqualFold(k.Name, name) }) {
 		return ErrKeyName

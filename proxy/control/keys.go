@@ -161,8 +161,6 @@ func checkKeyRecord(k KeyRecord, known func(id string) bool, connectionsGiven, e
 	var bad problems
 	if k.Name == "" || len(k.Name) > maxName {
 		bad.add("name", "1 to %d characters", maxName)
-	} else if unreadable(k.Name) {
-		bad.add("name", "must not contain control characters or signs that nobody sees")
 	}
 	if len(k.Scopes) == 0 {
 		bad.add("scopes", "at least one of %s, %s, %s", ScopeClient, ScopeManage, ScopeLease)

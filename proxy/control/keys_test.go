@@ -178,8 +178,6 @@ func TestKeysAreChecked(t *testing.T) {
 	}
 }
 
-// A key whose connections were deleted keeps their ids: an empty list would
-// allow every connection.
 // A key says what becomes of its requests.
 func TestStateOfAKey(t *testing.T) {
 	s, _, now := keyring(t)
@@ -200,6 +198,30 @@ func TestStateOfAKey(t *testing.T) {
 	}
 }
 
+// A key that is older than the rules for names can still be revoked, and is held
+// to them when it gets another name.
+func TestAKeyOfAnOldNameIsEdited(t *testing.T) {
+	s, store, _ := keyring(t)
+	for i, name := range []string{"turned\u202e", "Twin", "twin"} {
+		id := strconv.Itoa(i)
+		store.keys[id] = KeyRecord{ID: id, Name: name, Scopes: []string{ScopeClient}, Active: true}
+	}
+	if err := s.loadKeys(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for id := range store.keys {
+		if k, err := s.EditKey(t.Context(), id, KeyPatch{Active: new(false)}); err != nil || k.State != KeyOff {
+			t.Errorf("%q: %q, %v", store.keys[id].Name, k.State, err)
+		}
+	}
+	var bad *InvalidError
+	if _, err := s.EditKey(t.Context(), "0", KeyPatch{Name: new("also\u202e")}); !errors.As(err, &bad) || bad.Fields[0].Field != "name" {
+		t.Errorf("another such name: %v", err)
+	}
+}
+
+// A key whose connections were deleted keeps their ids: an empty list would
+// allow every connection.
 func TestADeletedConnectionWidensNoKey(t *testing.T) {
 	s, _, _ := keyring(t)
 	k, err := s.AddKey(t.Context(), KeyInput{Name: "K", AllowedConnections: []string{"a"}})
