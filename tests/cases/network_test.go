@@ -419,7 +419,7 @@ func TestProxyLoginIsASecret(t *testing.T) {
 		t.Fatal(err)
 	}
 	shown := n.Do("GET", "/api/providers", "", "Authorization", "Bearer "+n.Token)
-	texts := map[string]string{"the API": string(shown.Body), "the log": n.Log.String(), "the export": string(exported)}
+	texts := map[string]string{"the API": shown.Body, "the log": n.Log.String(), "the export": string(exported)}
 	for where, text := range texts {
 		if strings.Contains(text, "ss/word") || strings.Contains(text, "ss%2Fword") || strings.Contains(text, "me:") {
 			t.Errorf("%s holds the login: %s", where, text)
