@@ -78,19 +78,13 @@ func Run(ctx context.Context, t control.Twin) (report control.DrillReport, err e
 	return d.run(ctx)
 }
 
-// adapt points a twin at its simulated provider, with a made-up credential.
+// adapt points a twin at its simulated provider, with a made-up token in the
+// place of a login that is renewed or the client's own.
 func (d *drill) adapt(r *control.ConnectionRecord) {
 	r.BaseURL = d.sim.Account(r.ID).BaseURL()
 	r.TokenURL, r.ProxyURL = "", ""
-	if r.Credential != string(catalog.PassthroughCredential) && r.Credential != string(catalog.OAuthCredential) {
-		return
-	}
-	p, _ := catalog.Lookup(r.Provider)
-	for _, kind := range []catalog.CredentialKind{catalog.TokenCredential, catalog.KeyCredential} {
-		if slices.Contains(p.Credentials, kind) {
-			r.Credential = string(kind)
-			return
-		}
+	if r.Credential == string(catalog.PassthroughCredential) || r.Credential == string(catalog.OAuthCredential) {
+		r.Credential = string(catalog.TokenCredential)
 	}
 }
 

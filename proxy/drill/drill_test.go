@@ -15,6 +15,7 @@ import (
 
 	"breakwater/proxy/control"
 	"breakwater/resilience/clock"
+	"breakwater/resilience/combo"
 )
 
 var quiet = slog.New(slog.DiscardHandler)
@@ -192,5 +193,28 @@ func TestADrillEndsWithItsContext(t *testing.T) {
 	stop()
 	if _, err := r.Drill(ctx, control.DrillRequest{Combo: r.combo.ID}); err == nil {
 		t.Error("it went on")
+	}
+}
+
+// Whatever the real connection logs in with, its twin has a made-up credential
+// and is asked.
+func TestADrillAsksEveryKindOfLogin(t *testing.T) {
+	for _, c := range []struct{ provider, credential, model string }{
+		{"openai", "apikey", "gpt-5"}, {"claude", "oauth", "claude-sonnet-4-5"}, {"claude", "passthrough", "claude-sonnet-4-5"},
+		{"codex", "oauth", "gpt-5"}, {"codex", "passthrough", "gpt-5"},
+	} {
+		t.Run(c.provider+" "+c.credential, func(t *testing.T) {
+			got, err := Run(t.Context(), control.Twin{
+				Request: control.DrillRequest{Requests: 1}, Model: "team", Targets: []string{"a"},
+				Connections: []control.ConnectionRecord{{ID: "a", Provider: c.provider, Name: "A", Credential: c.credential, Priority: 1, Active: true}},
+				Combos: []control.ComboRecord{{Combo: combo.Combo{
+					ID: "1", Name: "team", Strategy: combo.Priority, Steps: []combo.Step{{Kind: combo.KindModel, Model: c.provider + "/" + c.model, Provider: c.provider}},
+				}}},
+				Setting: func(context.Context, string) ([]byte, bool, error) { return nil, false, nil },
+			})
+			if err != nil || strings.Join(story(got), "\n") != "answered: A answered" {
+				t.Errorf("%q, %v", story(got), err)
+			}
+		})
 	}
 }
