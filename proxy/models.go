@@ -39,7 +39,7 @@ func (s *Server) models(w http.ResponseWriter, r *http.Request) {
 			continue
 		}
 		for _, id := range append(slices.Clone(route.Record.Models), route.Record.DefaultModel) {
-			if id == "" || strings.ContainsAny(id, "*?[") || seen[id] || !g.AllowsModel(id) {
+			if id == "" || strings.ContainsAny(id, "*?[") || seen[id] || route.Excludes(id) || !g.AllowsModel(id) {
 				continue
 			}
 			seen[id] = true

@@ -40,23 +40,26 @@ func (p *planning) deadEnd(s *combo.Step) (field, given, why string) {
 		}
 		return "", "", ""
 	}
+	routes := p.group(s.Provider).routes
 	if s.Connection != "" {
-		if _, ok := p.s.Route(s.Connection); !ok {
+		r, ok := p.s.Route(s.Connection)
+		if !ok {
 			return "connectionId", s.Connection, "there is no such connection; the step is passed over"
 		}
-		return "", "", ""
+		routes = []*Route{r}
 	}
 	for _, id := range s.Allowed {
 		if _, ok := p.s.Route(id); !ok {
 			return "allowedConnectionIds", id, "there is no such connection"
 		}
 	}
-	routes := p.group(s.Provider).routes
-	model := combo.Spec{Model: s.Model, Provider: s.Provider}
+	model := (&combo.Spec{Model: s.Model}).ModelID()
 	switch {
 	case len(routes) == 0:
 		return "model", s.Model, "no connection of this provider or name is there; the step is passed over"
-	case s.Kind == combo.KindModel && !slices.ContainsFunc(routes, func(r *Route) bool { return r.serves(model.ModelID()) }):
+	case !slices.ContainsFunc(routes, func(r *Route) bool { return !r.Excludes(model) }):
+		return "model", s.Model, "this model is left out by every connection of the step, which is passed over"
+	case s.Kind == combo.KindModel && s.Connection == "" && !slices.ContainsFunc(routes, func(r *Route) bool { return r.serves(model) }):
 		return "model", s.Model, "no connection is known to offer this model; it is asked for all the same"
 	}
 	return "", "", ""

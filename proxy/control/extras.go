@@ -58,8 +58,8 @@ func (x *Extras) check(bad *problems) {
 	}
 }
 
-// excludes reports whether the connection is never asked for the model.
-func (r *Route) excludes(model string) bool { return catalog.Match(r.Record.ExcludedModels, model) }
+// Excludes reports whether the connection is never asked for the model.
+func (r *Route) Excludes(model string) bool { return catalog.Match(r.Record.ExcludedModels, model) }
 
 // PerModelQuota reports whether a used-up quota concerns one model only.
 func (r *Route) PerModelQuota() bool {

@@ -106,7 +106,7 @@ func (g *comboGroup) complete() {
 func (r *Route) knownModels() []string {
 	var out []string
 	for _, m := range append(slices.Clone(r.Record.Models), r.Record.DefaultModel) {
-		if m != "" && !r.excludes(m) && !strings.ContainsAny(m, "*?[") && !slices.Contains(out, m) {
+		if m != "" && !r.Excludes(m) && !strings.ContainsAny(m, "*?[") && !slices.Contains(out, m) {
 			out = append(out, m)
 		}
 	}
@@ -225,7 +225,7 @@ func (p *planning) fix(t *combo.Spec) {
 func (p *planning) place(t *combo.Spec) *comboPlace {
 	at := &comboPlace{model: t.ModelID(), opaque: strings.Contains(t.Model, "*")}
 	if t.Connection != "" {
-		if r, ok := p.s.Route(t.Connection); ok {
+		if r, ok := p.s.Route(t.Connection); ok && !r.Excludes(at.model) {
 			at.routes = []*Route{r}
 		}
 		return at
@@ -238,7 +238,7 @@ func (p *planning) place(t *combo.Spec) *comboPlace {
 		}
 	}
 	if len(at.routes) == 0 {
-		at.routes = slices.DeleteFunc(slices.Clone(all), func(r *Route) bool { return !allowed(r) || r.excludes(at.model) })
+		at.routes = slices.DeleteFunc(slices.Clone(all), func(r *Route) bool { return !allowed(r) || r.Excludes(at.model) })
 	}
 	return at
 }

@@ -98,9 +98,11 @@ func TestComboTargetsLeadToConnections(t *testing.T) {
 	narrow.Models = []string{"gpt-5*"}
 	gateway := conn("custom", "My Gateway")
 	gateway.BaseURL, gateway.Models = "https://llm.example.com/v1", []string{"org/special", "other-*"}
+	picky := conn("deepseek", "picky")
+	picky.ExcludedModels = []string{"*-big"}
 	s, _, _ := planned(t, conn("openai", "spare"), narrow, conn("anthropic", "claude-key"), gateway, conn("groq", "groq-off"), ConnectionRecord{
 		Provider: "claude", Name: "sub", Credential: "passthrough",
-	})
+	}, picky)
 	chat := Ask{Dialect: dialect.Chat}
 	pinned := ComboStep{Model: "openai/gpt-5", Connection: "spare"}
 	only := ComboStep{Model: "openai/gpt-5", Allowed: []string{"work", "nobody"}}
@@ -114,6 +116,9 @@ func TestComboTargetsLeadToConnections(t *testing.T) {
 		{"those that offer the model", []ComboStep{step("openai/o3")}, chat, []string{"spare=o3"}},
 		{"all when nobody is known to offer it", []ComboStep{step("openai/brand-new")}, chat, []string{"spare=brand-new,work=brand-new"}},
 		{"a pinned connection", []ComboStep{pinned}, chat, []string{"spare=gpt-5"}},
+		{"no model that a connection leaves out, pinned or not", []ComboStep{
+			{Model: "deepseek/deepseek-big", Connection: "picky"}, step("deepseek/deepseek-big"), step("deepseek/deepseek-new"),
+		}, chat, []string{"", "", "picky=deepseek-new"}},
 		{"an allow-list", []ComboStep{only}, chat, []string{"work=gpt-5"}},
 		{"a connection's name, and slashes in the model's", []ComboStep{step("My Gateway/org/special")}, chat, []string{"My Gateway=org/special"}},
 		{"a connection that is switched off is left to the engine", []ComboStep{step("groq/x")}, chat, []string{"groq-off=x"}},

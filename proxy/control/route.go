@@ -100,12 +100,21 @@ func (r *Route) BaseURL() string {
 }
 
 func (r *Route) offers(model string) bool {
-	return catalog.Match(r.models, model) && !r.excludes(model)
+	return catalog.Match(r.models, model) && !r.Excludes(model)
 }
 
 // serves reports whether a request for the model may go here, under the
 // model's own name or under that of the connection's default.
-func (r *Route) serves(model string) bool { return r.offers(model) || r.Record.DefaultModel != "" }
+func (r *Route) serves(model string) bool { return r.offers(model) || r.fallback() != "" }
+
+// fallback is the model that is asked for in place of one that the connection
+// does not offer, empty for none.
+func (r *Route) fallback() string {
+	if r.Excludes(r.Record.DefaultModel) {
+		return ""
+	}
+	return r.Record.DefaultModel
+}
 
 // newRoute resolves a record against the catalogue.
 func newRoute(rec ConnectionRecord, p catalog.Provider, key string) *Route {
@@ -226,11 +235,11 @@ func (s *Service) choose(q Ask, taken func(id string) bool) (choices []Choice, p
 			passed = append(passed, Passed{r, SkipLeased})
 		case away:
 			passed = append(passed, Passed{r, SkipModelNotOffered})
-		case only != nil && !r.excludes(model) || r.offers(model):
+		case only != nil && !r.Excludes(model) || r.offers(model):
 			choices = append(choices, Choice{r, model})
-		case r.Record.DefaultModel != "":
-			choices = append(choices, Choice{r, r.Record.DefaultModel})
-		case r.excludes(model):
+		case r.fallback() != "":
+			choices = append(choices, Choice{r, r.fallback()})
+		case r.Excludes(model):
 			passed = append(passed, Passed{r, SkipModelNotOffered})
 		default:
 			strangers = append(strangers, Choice{r, model})

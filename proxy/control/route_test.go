@@ -38,6 +38,8 @@ func TestChoose(t *testing.T) {
 	openai := ConnectionRecord{Provider: "openai", Name: "platform"}
 	gateway := ConnectionRecord{Provider: "openai", Name: "gateway", BaseURL: "https://llm.example.com"}
 	picky := ConnectionRecord{Provider: "anthropic", Name: "picky", Limits: Limits{Extras: Extras{ExcludedModels: []string{"claude-big*"}}}}
+	torn := picky
+	torn.DefaultModel = "claude-big-1"
 	any := func(*Route) bool { return true }
 	tests := []struct {
 		name    string
@@ -52,6 +54,7 @@ func TestChoose(t *testing.T) {
 		{"an excluded model is never asked for", []ConnectionRecord{picky, anthropic}, Ask{Dialect: dialect.Anthropic, Model: "claude-big-1"}, []string{"home=claude-big-1"}, []string{"picky:model_not_offered"}},
 		{"not even by the connection's name", []ConnectionRecord{picky}, Ask{Dialect: dialect.Anthropic, Model: "picky/claude-big-1"}, nil, []string{"picky:model_not_offered"}},
 		{"nor where nobody offers it", []ConnectionRecord{picky, glmBare}, Ask{Dialect: dialect.Anthropic, Model: "claude-big-1"}, []string{"bare=claude-big-1"}, []string{"picky:model_not_offered"}},
+		{"nor as its default", []ConnectionRecord{torn, anthropic}, Ask{Dialect: dialect.Anthropic, Model: "new-thing"}, []string{"picky=new-thing", "home=new-thing"}, nil},
 		{"its other models are", []ConnectionRecord{picky}, Ask{Dialect: dialect.Anthropic, Model: "claude-small"}, []string{"picky=claude-small"}, nil},
 		{"only those that speak the dialect", []ConnectionRecord{anthropic, openai}, Ask{Dialect: dialect.Responses, Model: "gpt-5"}, []string{"platform=gpt-5"}, nil},
 		{"a gateway behind a provider's name offers anything", []ConnectionRecord{gateway}, Ask{Dialect: dialect.Chat, Model: "whatever"}, []string{"gateway=whatever"}, nil},

@@ -16,6 +16,8 @@ import (
 func TestComboWarnings(t *testing.T) {
 	k := scenario.Start(t)
 	k.Add("alpha", "demo", func(in *control.ConnectionInput) { in.Models = []string{"m1"} })
+	k.Add("beta", "demo", func(in *control.ConnectionInput) { in.ExcludedModels = []string{"m2"} })
+	beta := k.Connection("beta").ID
 	auth := []string{"Authorization", "Bearer " + k.Token}
 	for _, tt := range []struct{ name, body, field, given, message string }{
 		{"an unknown key", `"models":["alpha/m1"],"config":{"maxRetires":3}`, "config.maxRetires", "3", "no setting of combos has this name"},
@@ -26,7 +28,9 @@ func TestComboWarnings(t *testing.T) {
 		{"no such allowed connection", `"models":[{"model":"alpha/m1","allowedConnectionIds":["gone"]}]`, "models[0].allowedConnectionIds", "gone", "no such connection"},
 		{"nobody of the provider", `"models":["openai/gpt-5"]`, "models[0].model", "openai/gpt-5", "no connection of this provider"},
 		{"a model nobody offers", `"models":["alpha/m9"]`, "models[0].model", "alpha/m9", "known to offer"},
-		{"all well", `"models":["alpha/m1","alpha/m*"],"config":{"maxRetries":3,"timeoutMs":5}`, "", "", ""},
+		{"a model that is left out", `"models":["beta/m2"]`, "models[0].model", "beta/m2", "left out"},
+		{"a model that a named connection leaves out", `"models":[{"model":"beta/m2","connectionId":"` + beta + `"}]`, "models[0].model", "beta/m2", "left out"},
+		{"all well", `"models":["alpha/m1","alpha/m*",{"model":"beta/m9","connectionId":"` + beta + `"}],"config":{"maxRetries":3,"timeoutMs":5}`, "", "", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			a := k.Do(http.MethodPost, "/api/combos", `{"name":"`+tt.name+`",`+tt.body+`}`, auth...)

@@ -1,6 +1,7 @@
 package cases
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -23,6 +24,12 @@ func TestExtrasOfAConnection(t *testing.T) {
 	asked := k.Sim.Account("alpha").Requests()
 	if last := asked[len(asked)-1]; last.Model != "tiny" || !strings.HasSuffix(last.Path, "/messages") || last.Header.Get("User-Agent") != "Own/1" {
 		t.Errorf("the test asked %s for %q as %q", last.Path, last.Model, last.Header.Get("User-Agent"))
+	}
+	if _, err := k.Facade().EditConnection(t.Context(), k.Connection("alpha").ID, control.ConnectionPatch{Models: &[]string{"m1", "m-own"}}); err != nil {
+		t.Fatal(err)
+	}
+	if ids := listed(t, k); slices.Contains(ids, "m1") || !slices.Contains(ids, "m-own") {
+		t.Errorf("the list of models has %q", ids)
 	}
 	k.Restart()
 	if c := k.Connection("alpha"); c.UserAgent != "Own/1" || len(c.ExcludedModels) != 1 || c.ValidationModel != "tiny" {
