@@ -29,21 +29,22 @@ const maxUserAgent = 300
 
 // patch changes the extras by what the patch holds.
 func (x *Extras) patch(bad *problems, p ConnectionPatch) {
-	if p.ExcludedModels != nil {
-		x.ExcludedModels = distinct(*p.ExcludedModels)
-	}
-	if p.UserAgent != nil {
-		x.UserAgent = strings.TrimSpace(*p.UserAgent)
-	}
-	if p.ValidationModel != nil {
-		x.ValidationModel = strings.TrimSpace(*p.ValidationModel)
-	}
+	set(&x.ExcludedModels, p.ExcludedModels)
+	set(&x.UserAgent, p.UserAgent)
+	set(&x.ValidationModel, p.ValidationModel)
+	x.trim()
 	if p.PerModelQuota.Given {
 		x.PerModelQuota = nil
 		if json.Unmarshal([]byte(p.PerModelQuota.JSON), &x.PerModelQuota) != nil {
 			bad.add("passthroughModels", "true, false, or null for what the provider does")
 		}
 	}
+}
+
+// trim takes off what nobody means to give: spaces and doubles.
+func (x *Extras) trim() {
+	x.ExcludedModels = distinct(x.ExcludedModels)
+	x.UserAgent, x.ValidationModel = strings.TrimSpace(x.UserAgent), strings.TrimSpace(x.ValidationModel)
 }
 
 func (x *Extras) check(bad *problems) {

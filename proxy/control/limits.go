@@ -115,7 +115,7 @@ func (in *ConnectionInput) limits(bad *problems) Limits {
 		MaxConcurrent: in.MaxConcurrent, QuotaWindowThresholds: in.QuotaWindowThresholds, RotationOverrides: in.RotationOverrides,
 		Tags: distinct(in.Tags), Group: strings.TrimSpace(in.Group), HealthCheckInterval: in.HealthCheckInterval, Extras: in.Extras,
 	}
-	l.ExcludedModels, l.UserAgent, l.ValidationModel = distinct(l.ExcludedModels), strings.TrimSpace(l.UserAgent), strings.TrimSpace(l.ValidationModel)
+	l.trim()
 	if len(in.RateLimitOverrides) > 0 {
 		l.overrideRates(bad, in.RateLimitOverrides)
 	}
