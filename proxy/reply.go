@@ -115,18 +115,19 @@ func (x *exchange) noConnection(passed []control.Passed) refusal {
 	ref := dialect.Refusal{Status: http.StatusBadRequest, Type: "invalid_request_error", Code: "no_connection"}
 	want := x.rt.dialect.Title()
 	routes := x.s.svc.Routes()
+	passthrough, keyless := firstPassed(passed, control.SkipNoCredential), firstPassed(passed, control.SkipKeyMissing)
 	switch {
-	case slices.ContainsFunc(passed, func(p control.Passed) bool { return p.Reason == control.SkipKeyNotAllowed }):
+	case firstPassed(passed, control.SkipKeyNotAllowed) != "":
 		ref.Status, ref.Type, ref.Code = http.StatusForbidden, "permission_error", "connection_not_allowed"
 		ref.Message = "This Breakwater key may not use any connection that could answer."
-	case slices.ContainsFunc(passed, func(p control.Passed) bool { return p.Reason == control.SkipLeased }):
+	case firstPassed(passed, control.SkipLeased) != "":
 		ref.Code = "connection_reserved"
 		ref.Message = "Every connection that could answer is kept for clients that hold a lease."
-	case slices.ContainsFunc(passed, func(p control.Passed) bool { return p.Reason == control.SkipNoCredential }):
-		ref.Message = fmt.Sprintf("%s is a passthrough connection: it needs the client's own login. Log in to the client without setting its API key, or add a connection with a key.", named(passed, control.SkipNoCredential))
-	case slices.ContainsFunc(passed, func(p control.Passed) bool { return p.Reason == control.SkipKeyMissing }):
-		ref.Code = "key_missing"
-		ref.Message = "The key of " + named(passed, control.SkipKeyMissing) + " is missing on this machine. Type it again in the window, or with breakwater connections edit."
+	case passthrough != "":
+		ref.Message = passthrough + " is a passthrough connection: it needs the client's own login. Log in to the client without setting its API key, or add a connection with a key."
+	case keyless != "":
+		ref.Code = control.SkipKeyMissing
+		ref.Message = "The key of " + keyless + " is missing on this machine. Type it again in the window, or with breakwater connections edit."
 	case len(routes) == 0:
 		ref.Message = "Breakwater has no connections yet. Open its window, or use the management API, to add one that speaks " + want + "."
 	case !slices.ContainsFunc(routes, func(r *control.Route) bool { _, ok := r.Endpoint(x.rt.dialect); return ok }):
@@ -137,10 +138,15 @@ func (x *exchange) noConnection(passed []control.Passed) refusal {
 	return refusal{Refusal: ref}
 }
 
-// named is the first connection that was passed over for that reason.
-func named(passed []control.Passed, reason string) string {
-	i := slices.IndexFunc(passed, func(p control.Passed) bool { return p.Reason == reason })
-	return passed[i].Route.Record.Name
+// firstPassed names the first connection that was passed over for a reason; it
+// is empty where there is none.
+func firstPassed(passed []control.Passed, reason string) string {
+	for _, p := range passed {
+		if p.Reason == reason {
+			return p.Route.Record.Name
+		}
+	}
+	return ""
 }
 
 // spoken lists which connection speaks what.

@@ -24,13 +24,7 @@ func (p *planning) deadEnds(c *combo.Combo) []ComboCorrection {
 
 // Leads reports whether there is a connection that a target of a combo stands
 // for, whatever state it is in.
-func (s *Service) Leads(t *combo.Target) bool {
-	at, ok := t.Data.(*comboPlace)
-	if !ok {
-		at = s.plans.Load().place(t.Spec)
-	}
-	return len(at.routes) > 0
-}
+func (s *Service) Leads(t *combo.Target) bool { return len(s.placeOf(t).routes) > 0 }
 
 // deadEnd tells which field of a step leads nowhere, and why; it may be none.
 func (p *planning) deadEnd(s *combo.Step) (field, given, why string) {

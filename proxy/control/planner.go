@@ -243,15 +243,20 @@ func (p *planning) place(t *combo.Spec) *comboPlace {
 	return at
 }
 
+// placeOf is where a target leads, worked out with its plan or else now.
+func (s *Service) placeOf(t *combo.Target) *comboPlace {
+	if at, ok := t.Data.(*comboPlace); ok {
+		return at
+	}
+	return s.plans.Load().place(t.Spec)
+}
+
 // ComboChoices returns the connections that a target of a combo may be sent
 // to, in routing order, with the model's name at the upstream, and those that
 // were passed over; the model of q is not looked at. A target that names a
 // connection leads to that one only.
 func (s *Service) ComboChoices(t *combo.Target, q Ask) (choices []Choice, passed []Passed) {
-	at, ok := t.Data.(*comboPlace)
-	if !ok {
-		at = s.plans.Load().place(t.Spec)
-	}
+	at := s.placeOf(t)
 	choices = make([]Choice, 0, len(at.routes))
 	taken := s.takenFrom(q.Hold)
 	for _, r := range at.routes {
