@@ -16,12 +16,13 @@ import (
 type layerEditor struct {
 	u        *ui
 	card     *knobCard
-	at       string // where the layer lives, as errors name it
-	provider string // empty: of all
+	at       string                    // where the layer lives, as errors name it
+	provider string                    // empty: of all
+	keep     func(control.AllSettings) // takes over what is in force after a save
 }
 
 func newLayerEditor(u *ui, c view.KnobCard, at string) *layerEditor {
-	e := &layerEditor{u: u, at: at}
+	e := &layerEditor{u: u, at: at, keep: func(control.AllSettings) {}}
 	e.card = newKnobCard(u, c, e.send)
 	return e
 }
@@ -59,6 +60,8 @@ func (e *layerEditor) send(patch json.RawMessage, fail func(error)) {
 			change.ProviderOverrides = &all
 		}
 		return e.u.facade.EditAllSettings(ctx, change)
-	}, func(a control.AllSettings) { e.card.saved(view.LayerValues(e.layer(a)), patch) },
-		func(err error) { fail(view.LayerError(err, e.at)) })
+	}, func(a control.AllSettings) {
+		e.card.saved(view.LayerValues(e.layer(a)), patch)
+		e.keep(a)
+	}, func(err error) { fail(view.LayerError(err, e.at)) })
 }

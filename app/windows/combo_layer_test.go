@@ -33,6 +33,10 @@ func TestComboDefaultsAreSetInTheSettings(t *testing.T) {
 	if got := b.lastPatch(); got != `{"comboDefaults":{"judgeModel":"openai/gpt-5","maxRetries":3},"expectedRevision":0}` {
 		t.Error(got)
 	}
+	b.redraw()
+	if retries.shown() != "3" || retries.note.content != "set here" {
+		t.Error("the next redraw shows what was before the save:", retries.shown(), retries.note.content)
+	}
 	b.fake.refuse = &control.InvalidError{Fields: []control.FieldError{{Field: "comboDefaults.maxRetries", Message: "must be less"}}}
 	retries.entry.SetText("4")
 	b.push("Save")

@@ -22,10 +22,11 @@ type factCard struct {
 	known bool
 	rows  *liveRows
 	box   fyne.CanvasObject
+	keep  func(control.AllSettings) // takes over what is in force, and tells it to take
 }
 
-func newFactCard(u *ui) *factCard {
-	c := &factCard{u: u}
+func newFactCard(u *ui, keep func(control.AllSettings)) *factCard {
+	c := &factCard{u: u, keep: keep}
 	c.rows = newLiveRows(columns{gap: 12, edge: 8, list: []column{
 		{title: view.T("Model"), width: 150, flex: 3},
 		{title: view.T("Price per million tokens"), width: 110, flex: 2},
@@ -67,13 +68,13 @@ func (c *factCard) store(next map[string]control.ModelFact, done func(), fail fu
 	change.ModelFacts = &next
 	call(c.u, func(ctx context.Context) (control.AllSettings, error) { return c.u.facade.EditAllSettings(ctx, change) },
 		func(a control.AllSettings) {
-			c.take(a)
+			c.keep(a)
 			if done != nil {
 				done()
 			}
 		}, func(err error) {
 			if _, moved := errors.AsType[*control.ConflictError](err); moved { // the next try is over what is there now
-				call(c.u, c.u.facade.AllSettings, c.take, nil)
+				call(c.u, c.u.facade.AllSettings, c.keep, nil)
 			}
 			if fail != nil {
 				fail(err)

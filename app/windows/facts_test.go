@@ -26,6 +26,7 @@ func TestModelFactsAreAddedEditedAndForgotten(t *testing.T) {
 	if got := b.lastPatch(); got != `{"modelFacts":{"groq/llama":{"input":0.5,"tools":true},"local/own":{"input":0.25,"tools":false}},"expectedRevision":0}` {
 		t.Error(got)
 	}
+	b.redraw()
 	b.wantShown("local/own", "no tools")
 	test.Tap(b.rowOf("groq/llama"))
 	b.wantShown("Edit groq/llama")

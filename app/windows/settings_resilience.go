@@ -44,7 +44,8 @@ func (p *resilienceSettings) build() fyne.CanvasObject {
 	p.lockout = newKnobCard(p.u, view.LockoutCard(), p.editLockout)
 	p.session = newKnobCard(p.u, view.SessionsCard(), p.editSessions)
 	p.combos = newLayerEditor(p.u, view.ComboDefaultsCard(), "comboDefaults")
-	p.facts = newFactCard(p.u)
+	p.combos.keep = p.keep
+	p.facts = newFactCard(p.u, p.keep)
 	p.built = true
 	return scrolled(append(boxes, p.lockout.box, p.session.box, p.combos.card.box, p.facts.box, p.ownFigures())...)
 }
@@ -79,10 +80,14 @@ func (p *resilienceSettings) load() {
 		p.guide, p.known[1] = g, true
 		p.apply()
 	}, nil)
-	call(p.u, p.u.facade.AllSettings, func(a control.AllSettings) {
-		p.all, p.known[2] = a, true
-		p.apply()
-	}, nil)
+	call(p.u, p.u.facade.AllSettings, p.keep, nil)
+}
+
+// keep shows what is in force on all cards of these settings: each takes it
+// from here, whoever stored it.
+func (p *resilienceSettings) keep(a control.AllSettings) {
+	p.all, p.known[2] = a, true
+	p.apply()
 }
 
 func (p *resilienceSettings) apply() {
@@ -133,7 +138,7 @@ func (p *resilienceSettings) editSessions(patch json.RawMessage, fail func(error
 	}
 	call(p.u, func(ctx context.Context) (control.AllSettings, error) { return p.u.facade.EditAllSettings(ctx, change) },
 		func(a control.AllSettings) {
-			p.all = a
 			p.session.saved(view.SessionValues(a), patch)
+			p.keep(a)
 		}, fail)
 }
