@@ -206,7 +206,7 @@ func (p *activity) older() {
 	}
 	q := control.ActivityQuery{Before: before, Limit: 200}
 	p.asked = true
-	call(p.u, func(ctx context.Context) ([]control.Activity, error) { return p.u.facade.Activity(ctx, q) },
+	fetch(p.u, func(ctx context.Context) ([]control.Activity, error) { return p.u.facade.Activity(ctx, q) },
 		func(list []control.Activity) {
 			p.asked, p.whole = false, len(list) < q.Limit
 			p.u.activity = view.Merge(p.u.activity, activityKept, list...)

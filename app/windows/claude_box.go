@@ -169,7 +169,7 @@ func (b *claudeBox) ask() {
 	}
 	b.asked = b.id
 	id := b.id
-	call(b.u, func(ctx context.Context) (control.ClaudeUsage, error) { return b.u.facade.ClaudeUsage(ctx, id) },
+	fetch(b.u, func(ctx context.Context) (control.ClaudeUsage, error) { return b.u.facade.ClaudeUsage(ctx, id) },
 		func(control.ClaudeUsage) {}, func(error) {}) // the next snapshot shows what came of it
 }
 

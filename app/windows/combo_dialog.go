@@ -151,7 +151,7 @@ func (d *comboDialog) ask(turn int) {
 	}
 	draft := d.draft.Input()
 	draft.Name = d.name.Text
-	call(d.u, func(ctx context.Context) (control.ComboPreview, error) {
+	fetch(d.u, func(ctx context.Context) (control.ComboPreview, error) {
 		return d.u.facade.PreviewCombo(ctx, control.PreviewRequest{ID: d.draft.ID, Draft: &draft})
 	}, func(p control.ComboPreview) {
 		if turn == d.turn {

@@ -66,7 +66,7 @@ func (p *combos) open(id string) {
 
 // load asks for the combos: the snapshot has their names only.
 func (p *combos) load() {
-	call(p.u, p.u.facade.Combos, func(list []control.Combo) {
+	fetch(p.u, p.u.facade.Combos, func(list []control.Combo) {
 		p.list, p.known = list, true
 		p.u.redraw()
 	}, nil)
@@ -203,7 +203,7 @@ func (p *combos) lookAhead() {
 		return
 	}
 	p.asked = now
-	call(p.u, func(ctx context.Context) (control.ComboPreview, error) {
+	fetch(p.u, func(ctx context.Context) (control.ComboPreview, error) {
 		return p.u.facade.PreviewCombo(ctx, control.PreviewRequest{ID: id})
 	}, func(ahead control.ComboPreview) {
 		if p.chosen == id {

@@ -64,7 +64,7 @@ func (p *demo) build() fyne.CanvasObject {
 }
 
 func (p *demo) load() {
-	call(p.u, p.u.facade.Demo, p.take, nil)
+	fetch(p.u, p.u.facade.Demo, p.take, nil)
 }
 
 func (p *demo) edit(patch control.DemoPatch) {

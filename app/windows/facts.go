@@ -74,7 +74,7 @@ func (c *factCard) store(next map[string]control.ModelFact, done func(), fail fu
 			}
 		}, func(err error) {
 			if _, moved := errors.AsType[*control.ConflictError](err); moved { // the next try is over what is there now
-				call(c.u, c.u.facade.AllSettings, c.keep, nil)
+				fetch(c.u, c.u.facade.AllSettings, c.keep, nil)
 			}
 			if fail != nil {
 				fail(err)

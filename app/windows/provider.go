@@ -66,12 +66,12 @@ func (p *provider) open(id string) {
 }
 
 func (p *provider) load() {
-	call(p.u, p.u.facade.Resilience, func(r control.Resilience) {
+	fetch(p.u, p.u.facade.Resilience, func(r control.Resilience) {
 		p.figures, p.known = r, true
 		p.u.redraw()
 	}, nil)
 	combos := p.combos
-	call(p.u, p.u.facade.AllSettings, combos.take, nil)
+	fetch(p.u, p.u.facade.AllSettings, combos.take, nil)
 }
 
 func (p *provider) build() fyne.CanvasObject {

@@ -52,7 +52,7 @@ func (p *clientSettings) load() {
 	if p.u.options.Clients.Home == "" || t.Endpoint == "" {
 		return
 	}
-	call(p.u, func(context.Context) ([]setup.Plan, error) { return p.u.options.Clients.Plans(t), nil },
+	fetch(p.u, func(context.Context) ([]setup.Plan, error) { return p.u.options.Clients.Plans(t), nil },
 		func(plans []setup.Plan) { p.plans = plans; p.apply() }, nil)
 }
 

@@ -46,7 +46,7 @@ func (p *keySettings) build() fyne.CanvasObject {
 }
 
 func (p *keySettings) load() {
-	call(p.u, p.u.facade.Keys, func(keys []control.APIKey) {
+	fetch(p.u, p.u.facade.Keys, func(keys []control.APIKey) {
 		p.keys, p.known = keys, true
 		p.apply()
 	}, nil)

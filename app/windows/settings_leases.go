@@ -54,7 +54,7 @@ func (p *leaseSettings) build() fyne.CanvasObject {
 
 func (p *leaseSettings) load() {
 	p.seen = view.Held(p.u.snap)
-	call(p.u, p.u.facade.Leases, func(list []control.HeldLease) {
+	fetch(p.u, p.u.facade.Leases, func(list []control.HeldLease) {
 		p.held, p.known = list, true
 		p.u.redraw()
 	}, nil)

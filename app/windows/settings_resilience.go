@@ -72,15 +72,15 @@ func (p *resilienceSettings) applyOwn() {
 }
 
 func (p *resilienceSettings) load() {
-	call(p.u, p.u.facade.Resilience, func(r control.Resilience) {
+	fetch(p.u, p.u.facade.Resilience, func(r control.Resilience) {
 		p.resilience, p.known[0] = r, true
 		p.apply()
 	}, nil)
-	call(p.u, p.u.facade.Guide, func(g control.Guide) {
+	fetch(p.u, p.u.facade.Guide, func(g control.Guide) {
 		p.guide, p.known[1] = g, true
 		p.apply()
 	}, nil)
-	call(p.u, p.u.facade.AllSettings, p.keep, nil)
+	fetch(p.u, p.u.facade.AllSettings, p.keep, nil)
 }
 
 // keep shows what is in force on all cards of these settings: each takes it

@@ -69,7 +69,7 @@ func (p *ruleSettings) build() fyne.CanvasObject {
 	return p.body
 }
 
-func (p *ruleSettings) load() { call(p.u, p.u.facade.Guide, p.take, nil) }
+func (p *ruleSettings) load() { fetch(p.u, p.u.facade.Guide, p.take, nil) }
 
 func (p *ruleSettings) take(g control.Guide) {
 	p.rules, p.defaults, p.known = view.ErrorRules(g), view.ErrorDefaults(g), true

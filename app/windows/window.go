@@ -264,7 +264,7 @@ func (u *ui) begin() {
 }
 
 func (u *ui) loadSettings() {
-	call(u, u.facade.Settings, func(s control.Settings) { u.useSettings(s) }, nil)
+	fetch(u, u.facade.Settings, func(s control.Settings) { u.useSettings(s) }, nil)
 }
 
 func (u *ui) loadProviders() { u.withProviders(func() {}) }
@@ -275,7 +275,7 @@ func (u *ui) withProviders(then func()) {
 		then()
 		return
 	}
-	call(u, u.facade.Providers, func(p []control.Provider) {
+	fetch(u, u.facade.Providers, func(p []control.Provider) {
 		u.providers, u.prices = p, view.NewPrices(p)
 		u.redraw()
 		then()
@@ -283,7 +283,7 @@ func (u *ui) withProviders(then func()) {
 }
 
 func (u *ui) loadActivity() {
-	call(u, func(ctx context.Context) ([]control.Activity, error) {
+	fetch(u, func(ctx context.Context) ([]control.Activity, error) {
 		return u.facade.Activity(ctx, control.ActivityQuery{Limit: 200})
 	}, func(list []control.Activity) { u.activity, u.past = list, true; u.redraw() }, nil)
 	u.loadHour()
@@ -292,7 +292,7 @@ func (u *ui) loadActivity() {
 // loadHour counts the requests of the last hour; from then on the events do.
 func (u *ui) loadHour() {
 	now := u.now()
-	call(u, func(ctx context.Context) (out [view.ChartBars][]control.UsageRow, err error) {
+	fetch(u, func(ctx context.Context) (out [view.ChartBars][]control.UsageRow, err error) {
 		for i := range out {
 			from, to := u.hour.Span(now, i)
 			if out[i], err = u.facade.Usage(ctx, control.UsageQuery{Since: from, Until: to}); err != nil {

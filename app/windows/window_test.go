@@ -175,6 +175,30 @@ func TestSteadyTrafficIsDrawnNowAndThenAndAnActionAtOnce(t *testing.T) {
 	}
 }
 
+// A page that looks something up at each redraw is drawn no more often for it.
+func TestPagesThatLookThingsUpDoNotHurryTheWindow(t *testing.T) {
+	for _, c := range []struct{ state, page string }{
+		{"well", pageCombos}, {"demo", pageDemo}, {"busy", pageConnections}, {"busy", pageActivity}, {"busy", pageSettings + "/" + sectionLeases},
+	} {
+		t.Run(c.page, func(t *testing.T) {
+			b := newBench(t, c.state, c.page)
+			var waits []time.Duration
+			b.after = func(d time.Duration, _ func()) { waits = append(waits, d) }
+			b.due, b.acted = time.Time{}, time.Time{}
+			b.clock = b.clock.Add(drawPause)
+			b.fake.snap.Seq++
+			b.take(b.fake.snap) // is drawn, and the page looks again
+			waits = nil
+			b.clock = b.clock.Add(200 * time.Millisecond)
+			b.fake.snap.Seq++
+			b.take(b.fake.snap)
+			if len(waits) != 1 || waits[0] != drawPause-200*time.Millisecond {
+				t.Errorf("arranged: %v; want one redraw two seconds after the last", waits)
+			}
+		})
+	}
+}
+
 func TestLostParentShowsABannerUntilItIsBack(t *testing.T) {
 	b := newBench(t, "busy", "")
 	b.lose()
