@@ -77,7 +77,7 @@ func (p *demo) edit(patch control.DemoPatch) {
 
 func (p *demo) take(d control.Demo) {
 	p.state, p.known = d, true
-	p.u.redraw()
+	p.show() // no redraw: under traffic each would find the state old, and ask anew
 }
 
 func (p *demo) apply() {
@@ -86,6 +86,11 @@ func (p *demo) apply() {
 		p.seq = p.u.snap.Seq
 		p.load()
 	}
+	p.show()
+}
+
+// show shows the faults and the clock as they were told last.
+func (p *demo) show() {
 	if !p.known {
 		return
 	}
