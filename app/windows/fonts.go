@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 
 	"fyne.io/fyne/v2"
@@ -22,9 +23,14 @@ var (
 	//go:embed fonts/NotoSansDevanagari-Bold.ttf
 	devanagariBold []byte
 
-	devanagari     = fyne.NewStaticResource("NotoSansDevanagari-Regular.ttf", onOneLine(devanagariRegular))
-	devanagariDark = fyne.NewStaticResource("NotoSansDevanagari-Bold.ttf", onOneLine(devanagariBold))
+	// Made when they are asked for: the program that has no window needs none.
+	devanagari     = faceOf("NotoSansDevanagari-Regular.ttf", devanagariRegular)
+	devanagariDark = faceOf("NotoSansDevanagari-Bold.ttf", devanagariBold)
 )
+
+func faceOf(name string, content []byte) func() fyne.Resource {
+	return sync.OnceValue(func() fyne.Resource { return fyne.NewStaticResource(name, onOneLine(content)) })
+}
 
 // The line of Fyne's own face, in thousandths of the size: above and below the
 // baseline.
@@ -78,7 +84,7 @@ func (l *look) Font(s fyne.TextStyle) fyne.Resource {
 		return l.Theme.Font(s)
 	}
 	if s.Bold {
-		return devanagariDark
+		return devanagariDark()
 	}
-	return devanagari
+	return devanagari()
 }
