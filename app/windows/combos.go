@@ -177,8 +177,7 @@ func (p *combos) applyDetail() {
 			weight = view.Tf("weight %s", view.Weight(s.Weight))
 		}
 		r.cells[4].(*text).set(weight)
-		b, _ := view.StepBadge(s, p.u.snap, p.u.now())
-		r.cells[3].(*badge).show(b)
+		r.cells[3].(*badge).show(view.StepBadge(s, p.u.snap, p.u.now()))
 	}
 }
 

@@ -9,21 +9,22 @@ import (
 )
 
 // StepBadge tells how a step of a combo stands at present: the state of its
-// connection, or of the best of its provider's.
-func StepBadge(s control.ComboStep, snap control.Snapshot, now time.Time) (b Badge, who *control.Connection) {
+// connection, or of the best of its provider's. It is empty for a step that has
+// no connection, such as another combo.
+func StepBadge(s control.ComboStep, snap control.Snapshot, now time.Time) (b Badge) {
 	for i := range snap.Connections {
 		c := &snap.Connections[i]
 		if s.Connection != "" && c.ID != s.Connection || s.Connection == "" && c.Provider != s.Provider {
 			continue
 		}
 		if c.State.Available() {
-			return ConnectionBadge(*c, now), c
+			return ConnectionBadge(*c, now)
 		}
-		if who == nil {
-			b, who = ConnectionBadge(*c, now), c
+		if b.Shape == "" {
+			b = ConnectionBadge(*c, now)
 		}
 	}
-	return b, who
+	return b
 }
 
 // mostThen is how many further targets a look ahead names.
