@@ -3,6 +3,7 @@
 package windows
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"unicode"
@@ -218,6 +219,7 @@ func (f *connectionForm) read() view.Draft {
 	}
 	d.PerModel = f.perModel.chosen(f.perModel.Selected)
 	d.Limits = map[string]string{}
+	maps.Copy(d.Limits, f.draft.Limits) // what has no line here stays
 	for key, x := range f.limits {
 		d.Limits[key] = x.Text
 	}

@@ -12,6 +12,7 @@ func TestLimitsAreEditedWithTheirErrorsBeside(t *testing.T) {
 	b := newBench(t, "busy", "connections/c2")
 	c, _ := b.connectionByID("c2")
 	c.RateLimitOverrides.RPM = new(int64(60))
+	c.HealthCheckInterval = new(int64(30)) // which has no line at a connection with a key
 	b.editDialog(c)
 	b.wantShown("Limits and labels", "Requests per minute", "Quota cut-off by window")
 	b.wantHidden("Organisation")
@@ -33,7 +34,7 @@ func TestLimitsAreEditedWithTheirErrorsBeside(t *testing.T) {
 	}
 	find("none").SetText("30")
 	b.push("Save")
-	if p := b.fake.patches[1]; p.RateLimitOverrides.JSON != `{"rpm":"30"}` || p.MaxConcurrent.Given || p.Tags != nil {
+	if p := b.fake.patches[1]; p.RateLimitOverrides.JSON != `{"rpm":"30"}` || p.MaxConcurrent.Given || p.Tags != nil || p.HealthCheckInterval.Given {
 		t.Errorf("%+v", p)
 	}
 }
