@@ -39,7 +39,7 @@ func EditDraft(c control.Connection) Draft {
 	d := Draft{
 		Provider: c.Provider, Name: c.Name, Credential: c.Credential, Dialects: slices.Clone(c.Dialects),
 		DefaultModel: c.DefaultModel, Models: strings.Join(c.Models, ", "), DisableCooling: c.DisableCooling,
-		ProxyURL: c.ProxyURL, LowPriority: c.LowPriorityMode, AutoReset: c.AutoLimitReset, Limits: limitsOf(c), PerModel: perModelOf(c.PerModelQuota),
+		ProxyURL: c.ProxyURL, LowPriority: c.LowPriorityMode, AutoReset: c.AutoLimitReset, Limits: limitsOf(c), PerModel: answerOf(c.PerModelQuota),
 	}
 	if c.CustomBaseURL {
 		d.BaseURL = c.BaseURL

@@ -83,7 +83,7 @@ func tierWord(tier string) string {
 
 // YesNo returns the answers to what a model can do.
 func YesNo() []Option {
-	return []Option{{ID: "", Word: T("As the table says")}, {ID: "yes", Word: T("Yes")}, {ID: "no", Word: T("No")}}
+	return []Option{{ID: answerOpen, Word: T("As the table says")}, {ID: answerYes, Word: T("Yes")}, {ID: answerNo, Word: T("No")}}
 }
 
 // DraftOfFact returns a stored correction as the dialog shows it.
@@ -102,7 +102,7 @@ func DraftOfFact(model string, f control.ModelFact) FactDraft {
 	}
 	return FactDraft{
 		Model: model, Input: price(f.Input), Output: price(f.Output), Context: tokens(f.Context), MaxOutput: tokens(f.MaxOutput),
-		Tools: perModelOf(f.Tools), Vision: perModelOf(f.Vision), Schema: perModelOf(f.Schema), Tier: f.Tier, Reasoning: f.Reasoning,
+		Tools: answerOf(f.Tools), Vision: answerOf(f.Vision), Schema: answerOf(f.Schema), Tier: f.Tier, Reasoning: f.Reasoning,
 	}
 }
 
@@ -146,10 +146,9 @@ func (d FactDraft) Fact() (control.ModelFact, []control.FieldError) {
 		}
 		return n
 	}
-	known := func(s string) *bool { return Draft{PerModel: s}.perModel() }
 	f := control.ModelFact{
 		Input: price("input", d.Input), Output: price("output", d.Output), Context: tokens("context", d.Context), MaxOutput: tokens("maxOutput", d.MaxOutput),
-		Tools: known(d.Tools), Vision: known(d.Vision), Schema: known(d.Schema), Tier: d.Tier, Reasoning: d.Reasoning,
+		Tools: knownBy(d.Tools), Vision: knownBy(d.Vision), Schema: knownBy(d.Schema), Tier: d.Tier, Reasoning: d.Reasoning,
 	}
 	if strings.TrimSpace(d.Model) == "" {
 		add("model", T("Name the model."))

@@ -155,7 +155,7 @@ func (d Draft) limitInput(in *control.ConnectionInput, claude bool) {
 		in.QuotaWindowThresholds[window] = n
 	}
 	in.ExcludedModels, in.ValidationModel, in.UserAgent = Words(d.Limits["excluded"]), strings.TrimSpace(d.Limits["validation"]), strings.TrimSpace(d.Limits["agent"])
-	in.PerModelQuota = d.perModel()
+	in.PerModelQuota = knownBy(d.PerModel)
 	if s := strings.TrimSpace(d.Limits["health"]); s != "" {
 		n := whole(s)
 		in.HealthCheckInterval = &n
@@ -221,42 +221,43 @@ func (d Draft) extraPatch(out *control.ConnectionPatch, was control.Connection, 
 			out.HealthCheckInterval = control.JSONOf(whole(*s))
 		}
 	}
-	if d.PerModel != perModelOf(was.PerModelQuota) {
-		out.PerModelQuota = control.JSONOf(d.perModel())
+	if d.PerModel != answerOf(was.PerModelQuota) {
+		out.PerModelQuota = control.JSONOf(knownBy(d.PerModel))
 	}
 }
 
-// The answers to whether a used-up quota concerns one model only.
+// The answers to a question that may be left open.
 const (
-	perModelUsual = ""
-	perModelYes   = "yes"
-	perModelNo    = "no"
+	answerOpen = ""
+	answerYes  = "yes"
+	answerNo   = "no"
 )
 
-// PerModelOptions returns the answers in words.
+// PerModelOptions returns the answers to whether a used-up quota concerns one
+// model only.
 func PerModelOptions() []Option {
 	return []Option{
-		{ID: perModelUsual, Word: T("As usual for this provider")},
-		{ID: perModelYes, Word: T("Only that model rests")},
-		{ID: perModelNo, Word: T("The whole connection rests")},
+		{ID: answerOpen, Word: T("As usual for this provider")},
+		{ID: answerYes, Word: T("Only that model rests")},
+		{ID: answerNo, Word: T("The whole connection rests")},
 	}
 }
 
-func perModelOf(own *bool) string {
+func answerOf(known *bool) string {
 	switch {
-	case own == nil:
-		return perModelUsual
-	case *own:
-		return perModelYes
+	case known == nil:
+		return answerOpen
+	case *known:
+		return answerYes
 	}
-	return perModelNo
+	return answerNo
 }
 
-func (d Draft) perModel() *bool {
-	if d.PerModel == perModelUsual {
+func knownBy(answer string) *bool {
+	if answer == answerOpen {
 		return nil
 	}
-	yes := d.PerModel == perModelYes
+	yes := answer == answerYes
 	return &yes
 }
 
@@ -273,7 +274,7 @@ func tagList(s string) []string {
 
 // HasLimits reports whether a draft has any limit of its own.
 func (d Draft) HasLimits() bool {
-	if d.PerModel != perModelUsual {
+	if d.PerModel != answerOpen {
 		return true
 	}
 	for _, s := range d.Limits {
