@@ -4,7 +4,6 @@ package windows
 
 import (
 	"context"
-	"errors"
 	"strconv"
 	"time"
 
@@ -176,7 +175,7 @@ const drillPatience = 3 * time.Minute
 func (d *drillDialog) start() {
 	in := d.request()
 	if wrong := view.DrillProblem(in); wrong != "" {
-		d.done(control.DrillReport{}, errors.New(wrong))
+		d.tell(control.DrillReport{}, wrong, view.RoleError)
 		return
 	}
 	d.run.enable(false)
@@ -206,12 +205,16 @@ func (d *drillDialog) done(report control.DrillReport, err error) {
 	d.run.enable(true)
 	d.run.set(view.T("Run the drill"))
 	if err != nil {
-		d.sum.show(comboProblem(err), view.RoleError)
-		d.report, d.rows = control.DrillReport{}, nil
-	} else {
-		d.report, d.rows = report, view.DrillRows(report)
-		d.sum.show(view.DrillLine(report), view.RoleText)
+		d.tell(control.DrillReport{}, comboProblem(err), view.RoleError)
+		return
 	}
+	d.tell(report, view.DrillLine(report), view.RoleText)
+}
+
+// tell shows a report below a line about it.
+func (d *drillDialog) tell(report control.DrillReport, line string, role view.Role) {
+	d.report, d.rows = report, view.DrillRows(report)
+	d.sum.show(line, role)
 	d.at = -1
 	show(d.result, true)
 	d.list.Refresh()

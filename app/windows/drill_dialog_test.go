@@ -29,6 +29,7 @@ func TestADrillIsRunFromACombo(t *testing.T) {
 	d.faults[1].to.SetText("2")
 	b.push("Run the drill")
 	b.wantShown("The first request of a fault cannot come after its last.")
+	b.wantHidden("That did not work")
 	d.faults[1].to.SetText("4")
 	d.count.choose(1)
 	b.push("Run the drill")
