@@ -31,7 +31,8 @@ func (u *ui) importDialog() {
 		d.build()
 		finder := u.options.Clients
 		finder.Getenv = u.getenv
-		call(u, func(context.Context) ([]setup.Key, error) { return finder.Keys(view.KeyNames(u.providers)), nil }, d.found, nil)
+		names := view.KeyNames(u.providers)
+		call(u, func(context.Context) ([]setup.Key, error) { return finder.Keys(names), nil }, d.found, nil)
 	})
 }
 
