@@ -31,8 +31,10 @@ func refusal(s string) string {
 	switch s {
 	case "must not be empty":
 		return T("must not be empty")
-	case "must not contain a slash or control characters":
-		return T("must not contain a slash or control characters")
+	case "must not contain a slash, control characters or signs that nobody sees":
+		return T("must not contain a slash, control characters or signs that nobody sees")
+	case "must not contain control characters or signs that nobody sees":
+		return T("must not contain control characters or signs that nobody sees")
 	case "another connection has this name":
 		return T("another connection has this name")
 	case "a key is needed":
