@@ -87,7 +87,7 @@ func (s *Store) wrote(err error) error {
 	for reason, notice := range refusals {
 		if errors.Is(err, reason) && s.refused.Swap(&notice) == nil {
 			s.tell()
-			s.writer.nudge()
+			poke(s.writer.wake) // it tries again until one succeeds
 		}
 	}
 	return err
@@ -107,6 +107,3 @@ func (s *Store) trial() error {
 	return s.wrote(s.write.Exec("INSERT INTO key_value (namespace, key, value) VALUES ('trial', 'written', ?) "+
 		"ON CONFLICT (namespace, key) DO UPDATE SET value = excluded.value", s.now().UnixMilli()).Error)
 }
-
-// nudge wakes the writer.
-func (w *writer) nudge() { poke(w.wake) }

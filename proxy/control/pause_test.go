@@ -9,6 +9,9 @@ import (
 // Notices has none to tell.
 func (*memory) Notices() []Notice { return nil }
 
+// OnNotice has nobody to call.
+func (*memory) OnNotice(func()) {}
+
 func TestPauseEndsByItselfAndSaysSo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBubble(t, newMemory())

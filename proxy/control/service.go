@@ -135,9 +135,7 @@ func New(ctx context.Context, cfg Config) (*Service, error) {
 	s.done.Go(s.publish)
 	s.done.Go(s.claudeNews)
 	s.done.Go(s.watchLogins)
-	if store, ok := cfg.Store.(interface{ OnNotice(fn func()) }); ok {
-		store.OnNotice(s.markState)
-	}
+	cfg.Store.OnNotice(s.markState)
 	s.done.Go(func() { s.upkeep(context.WithoutCancel(ctx)) })
 	s.done.Go(func() { s.watchLeases(context.WithoutCancel(ctx)) })
 	s.done.Go(func() { s.switchOffBanned(context.WithoutCancel(ctx)) })

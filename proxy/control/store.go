@@ -90,10 +90,12 @@ type Store interface {
 	// Notices tells what is wrong with the storage at present: damage, rows
 	// that could not be written.
 	Notices() []Notice
+	// OnNotice has fn called when Notices may have changed; fn does not wait.
+	OnNotice(fn func())
 }
 
 // Why a change could not be kept. Stores put them before their own words.
-var (
+const (
 	ErrDiskFull = sentinel("the disk is full")
 	ErrReadOnly = sentinel("the data folder cannot be written")
 )

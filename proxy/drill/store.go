@@ -111,6 +111,7 @@ func (s *store) SetActivityLimit(int)                                        {}
 func (s *store) MaxActivityID(context.Context) (int64, error)                { return 0, nil }
 func (s *store) Lost() int64                                                 { return 0 }
 func (s *store) Notices() []control.Notice                                   { return nil }
+func (s *store) OnNotice(func())                                             {}
 
 func (s *store) ActiveLeases(context.Context, time.Time) ([]lease.Lease, error) { return nil, nil }
 
