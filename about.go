@@ -50,11 +50,7 @@ func say(o options, v any, text string) int {
 
 // complain prints why a command failed, as JSON where that is asked for.
 func complain(o options, err error) int {
-	var args []string
-	if o.json {
-		args = []string{"--json"}
-	}
-	cli.SayError(os.Stderr, err, args)
+	cli.SayError(os.Stderr, err, "", nil, o.json)
 	return 1
 }
 

@@ -62,7 +62,7 @@ func run(args []string) int {
 	case errors.Is(err, flag.ErrHelp):
 		return 0
 	case err != nil:
-		cli.SayError(os.Stderr, err, args)
+		cli.SayError(os.Stderr, err, "", args, cli.WantsJSON(args))
 		return exitUsage
 	}
 	if o.demo {

@@ -108,12 +108,12 @@ func Run(ctx context.Context, env Env, args []string) int {
 		if about == "" && Has(args[0]) {
 			about = args[0]
 		}
-		sayError(env.Err, err, "; see "+strings.TrimSpace("breakwater "+about)+" --help", args, c.json)
+		SayError(env.Err, err, "; see "+strings.TrimSpace("breakwater "+about)+" --help", args, c.json)
 		return exitUsage
 	case errors.Is(err, errFound): // said already
 		return exitError
 	}
-	sayError(env.Err, err, "", args, c.json)
+	SayError(env.Err, err, "", args, c.json)
 	return exitError
 }
 

@@ -173,13 +173,9 @@ type failureBody struct {
 	Details []control.FieldError `json:"details,omitempty"`
 }
 
-// SayError prints the error of a command line, as JSON where that asks for JSON,
-// without what may be a secret in it.
-func SayError(w io.Writer, err error, args []string) { sayError(w, err, "", args, WantsJSON(args)) }
-
-// sayError prints an error, as JSON where JSON is asked for, without what may be
-// a secret among the arguments.
-func sayError(w io.Writer, err error, hint string, args []string, asJSON bool) {
+// SayError prints an error, and a hint behind it for people, as JSON where JSON
+// is asked for, without what may be a secret among the arguments.
+func SayError(w io.Writer, err error, hint string, args []string, asJSON bool) {
 	if !asJSON {
 		fmt.Fprintf(w, "breakwater: %s%s\n", harmless(Hush(err.Error(), args)), hint)
 		return
