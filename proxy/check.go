@@ -34,11 +34,12 @@ func Check(up *upstream.Client) func(context.Context, *control.Route) control.Te
 		began := time.Now()
 		var got control.Tested
 		var err error
-		list := r.Record.ValidationModel == ""
-		if list {
+		unlisted := r.Record.ValidationModel != ""
+		if !unlisted {
 			got, err = ask(ctx, up, r, http.MethodGet, "/models", nil)
+			unlisted = err == nil && (got.StatusCode == http.StatusNotFound || got.StatusCode == http.StatusMethodNotAllowed)
 		}
-		if !list || err == nil && (got.StatusCode == http.StatusNotFound || got.StatusCode == http.StatusMethodNotAllowed) {
+		if unlisted {
 			if path, body := tiniest(r); body != nil {
 				got, err = ask(ctx, up, r, http.MethodPost, path, body)
 			}
