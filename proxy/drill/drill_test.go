@@ -201,8 +201,10 @@ func TestADrillEndsWithItsContext(t *testing.T) {
 func TestADrillAsksEveryKindOfLogin(t *testing.T) {
 	for _, c := range []struct{ provider, credential, model string }{
 		{"openai", "apikey", "gpt-5"},
-		{"claude", "oauth", "claude-sonnet-4-5"}, {"claude", "passthrough", "claude-sonnet-4-5"},
-		{"codex", "oauth", "gpt-5"}, {"codex", "passthrough", "gpt-5"},
+		{"claude", "oauth", "claude-sonnet-4-5"},
+		{"claude", "passthrough", "claude-sonnet-4-5"},
+		{"codex", "oauth", "gpt-5"},
+		{"codex", "passthrough", "gpt-5"},
 	} {
 		t.Run(c.provider+" "+c.credential, func(t *testing.T) {
 			got, err := Run(t.Context(), control.Twin{
