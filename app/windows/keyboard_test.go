@@ -140,6 +140,30 @@ func TestColumnsAreSortedSizedAndMovedByKey(t *testing.T) {
 	}
 }
 
+// The answer about a key comes after the next keys: it must not undo them.
+func TestColumnsKeepWhatKeysInARushDid(t *testing.T) {
+	b := newBench(t, "busy", pageConnections)
+	head := b.headOf()
+	b.win.Canvas().Focus(head)
+	_, before := head.cols.place(head.Size().Width)
+	var jobs []func()
+	b.spawn = func(f func()) { jobs = append(jobs, f) }
+	for range 3 {
+		head.TypedRune('+')
+	}
+	for len(jobs) > 0 {
+		next := jobs[0]
+		jobs = jobs[1:]
+		next()
+		if _, now := head.cols.place(head.Size().Width); now[0] != before[0]+3*columnStep {
+			t.Fatalf("%v wide after an answer, was %v", now[0], before[0])
+		}
+	}
+	if stored := b.fake.settings.Tables["connections"]; stored[0].Width != before[0]+3*columnStep {
+		t.Errorf("stored %+v", stored)
+	}
+}
+
 func TestEveryTableRemembersItsColumns(t *testing.T) {
 	for path, name := range map[string]string{"providers/claude": "provider", "settings/leases": "leases", "settings/rules": "rules"} {
 		b := newBench(t, "busy", path)

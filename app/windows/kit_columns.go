@@ -115,8 +115,11 @@ func (h *tableHead) kept(u *ui, name string, again func()) *tableHead {
 	return h
 }
 
-// load takes over the stored columns.
+// load takes over the stored columns, unless newer ones are on their way there.
 func (h *tableHead) load() {
+	if h.storing {
+		return
+	}
 	before := h.cols.turn
 	h.cols.use(h.u.settings.Tables[h.name])
 	if h.cols.turn != before {
@@ -132,12 +135,24 @@ func (h *tableHead) redraw() {
 	}
 }
 
-// store keeps the columns as they are now.
+// store keeps the columns as they are now. One store follows another, so that
+// keys in a rush are stored in their order, and not each for itself.
 func (h *tableHead) store() {
+	if h.storing {
+		h.changed = true
+		return
+	}
+	h.storing, h.changed = true, false
+	next := func() {
+		if h.storing = false; h.changed {
+			h.store()
+		}
+	}
 	tables := map[string][]control.TableColumn{h.name: h.cols.kept()}
 	call(h.u, func(ctx context.Context) (control.Settings, error) {
 		return h.u.facade.EditSettings(ctx, control.SettingsPatch{Tables: &tables})
-	}, h.u.useSettings, nil)
+	}, func(s control.Settings) { next(); h.u.useSettings(s) },
+		func(err error) { next(); h.u.frame.say(problem(err)) })
 }
 
 // columnDrag is a drag of a column under way.

@@ -260,6 +260,9 @@ type tableHead struct {
 	drag   columnDrag
 	atEdge bool
 
+	storing bool // the columns are on their way to the store
+	changed bool // and were changed since
+
 	focused bool
 	at      int // the column that the keys act on
 }
