@@ -46,6 +46,8 @@ func (p *cooldowns) key() string   { return pageCooldowns }
 func (p *cooldowns) title() string { return view.T("Cooldowns") }
 func (p *cooldowns) icon() string  { return "hourglass" }
 
+func (p *cooldowns) place() string { return p.part }
+
 func (p *cooldowns) head() heading {
 	return heading{title: p.title(), line: view.CooldownsLine(p.u.snap, p.u.now())}
 }

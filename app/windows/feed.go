@@ -132,6 +132,14 @@ func (u *ui) startPage() string {
 		u.options.Page = ""
 		return page
 	}
+	return u.path()
+}
+
+// path is that of what is shown, as links name it.
+func (u *ui) path() string {
+	if p, ok := u.current.(interface{ place() string }); ok {
+		return u.current.key() + "/" + p.place()
+	}
 	return u.current.key()
 }
 

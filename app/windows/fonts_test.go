@@ -93,6 +93,20 @@ func TestMarathiLooksRight(t *testing.T) {
 	test.AssertImageMatches(t, "marathi.png", w.Canvas().Capture())
 }
 
+// Another window, or the command line, may change the language at any page.
+func TestAChangeOfLanguageKeepsWhatIsShown(t *testing.T) {
+	for path, words := range map[string]string{"providers/openai": "OpenAI", "settings/resilience": "Modelos", "connections/c2": "Conexiones", "cooldowns/models": "Modelo"} {
+		b := newBench(t, "busy", path)
+		b.fake.settings.Language = "es"
+		b.useSettings(b.fake.settings)
+		b.wantShown(words)
+		if got := b.path(); got != path && got != pageConnections {
+			t.Errorf("%s: it shows %s", path, got)
+		}
+		b.useLanguage("en")
+	}
+}
+
 func TestTheLanguageIsChosenInTheSettings(t *testing.T) {
 	b := newBench(t, "busy", pageSettings)
 	t.Cleanup(func() { _ = i18n.Use("en") })

@@ -49,6 +49,8 @@ func (p *provider) head() heading {
 	return heading{title: s.Title, line: s.Sub}
 }
 
+func (p *provider) place() string { return p.id }
+
 // action chooses another provider.
 func (p *provider) action() fyne.CanvasObject {
 	p.pick = newChoice(nil, func(word string) { p.open(p.pick.chosen(word)) })

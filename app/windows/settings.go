@@ -70,6 +70,8 @@ func (p *settings) key() string   { return pageSettings }
 func (p *settings) title() string { return view.T("Settings") }
 func (p *settings) icon() string  { return "settings" }
 
+func (p *settings) place() string { return p.section }
+
 // at is the place of the section shown.
 func (p *settings) at() int {
 	return slices.IndexFunc(p.parts, func(x part) bool { return x.key == p.section })

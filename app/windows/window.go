@@ -324,7 +324,7 @@ func (u *ui) useSettings(s control.Settings) {
 		u.app.Settings().SetTheme(newLook(s.Theme)) // colours, faces and sizes
 	}
 	if s.Language != old.Language {
-		u.build(u.current.key())
+		u.build(u.path())
 	}
 	for _, h := range u.heads {
 		h.load()
