@@ -74,13 +74,17 @@ func (s *Service) see(now time.Time, r *Route, model string) seen {
 }
 
 // free reports that the connection can be used without a second thought.
-func (x *seen) free() bool { return x.hold == combo.NotHeld && !x.verdict.Block }
+func (x *seen) free() bool {
+	return x.hold == combo.NotHeld && !x.verdict.Block && !x.route.keyMissing()
+}
 
 // better reports whether x is to be shown in place of o.
 func (x *seen) better(o *seen) bool {
 	switch {
 	case x.free() != o.free():
 		return x.free()
+	case x.route.keyMissing() != o.route.keyMissing():
+		return o.route.keyMissing() // it comes back by no clock
 	case (x.hold == combo.NotHeld) != (o.hold == combo.NotHeld):
 		return x.hold == combo.NotHeld
 	case x.hold.Temporary() != o.hold.Temporary():

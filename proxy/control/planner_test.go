@@ -272,6 +272,28 @@ func TestTargetsShowTheEnginesState(t *testing.T) {
 	}
 }
 
+// A connection without its key is passed over, so that the other one of its
+// target is what the strategies see.
+func TestTargetsDoNotShowALostKey(t *testing.T) {
+	s, _, _ := planned(t, conn("openai", "a"), conn("openai", "b"))
+	made(t, s, "both", "", step("openai/gpt-5"))
+	lost, _ := s.Route("a")
+	lost.key = ""
+	other, _ := s.Route("b")
+	other.Use.InFlight.Store(3)
+	if got := plan(t, s, "both", combo.Request{})[0]; got.Live.InFlight != 3 {
+		t.Errorf("it shows %+v", got.Live)
+	}
+	a, x := s.Engine().Begin(resilience.Candidate{Conn: other.Conn, Model: "gpt-5"})
+	if x != nil {
+		t.Fatalf("%+v", x)
+	}
+	a.Report(outcome.Outcome{Class: outcome.Failure, Reason: outcome.ReasonRateLimit, Status: 429, Scope: outcome.ScopeConnection, Cooldown: time.Minute})
+	if got := plan(t, s, "both", combo.Request{})[0]; got.Live.Hold != combo.ConnectionCooldown {
+		t.Errorf("while the other one rests it shows %+v", got.Live)
+	}
+}
+
 func TestNestedCombosAreNoPlaces(t *testing.T) {
 	s, _, _ := planned(t, conn("openai", "a"))
 	made(t, s, "inner", "", step("openai/gpt-5"))
