@@ -283,6 +283,11 @@ func (s *Service) ResetBreaker(_ context.Context, provider string) (int, error) 
 		}
 	}
 	n := s.engine.ResetProvider(names...)
+	for _, r := range s.Routes() {
+		if slices.Contains(names, r.breakerName()) {
+			s.guard.Forget(s.guardKey(r))
+		}
+	}
 	s.markState()
 	return n, nil
 }

@@ -128,4 +128,16 @@ func TestRefreshGuard(t *testing.T) {
 			t.Errorf("gamma shows %+v", r)
 		}
 	})
+	t.Run("so does resetting that of its provider, and of no other", func(t *testing.T) {
+		k, _ := threeLogins(t, `{"tokenRefreshBreaker":{"failureThreshold":2}}`)
+		k.Post("/v1/messages", scenario.Messages)
+		for _, provider := range []string{"openai", k.Connection("gamma").Provider} {
+			if _, err := k.Facade().ResetBreaker(t.Context(), provider); err != nil {
+				t.Fatal(err)
+			}
+			if r := k.Connection("gamma").LoginRefresh; (r != nil) != (provider == "openai") {
+				t.Errorf("after that of %s gamma shows %+v", provider, r)
+			}
+		}
+	})
 }
