@@ -73,6 +73,9 @@ func Assemble(ctx context.Context, p Parts) (*Product, error) {
 			_, err := svc.Authorize(control.ScopeManage, presented...)
 			return err
 		},
+		WhileKey: func(ctx context.Context, presented ...string) (context.Context, context.CancelFunc) {
+			return svc.WhileAuthorized(ctx, control.ScopeManage, presented...)
+		},
 	})
 	server := New(Options{Service: svc, Upstream: up, API: api, Token: p.Token, Log: p.Log, Limits: p.Limits, Meter: meter, PaceGC: p.PaceGC}) //nolint:contextcheck // it outlives the start
 	// Event streams have no end of their own to wait for.

@@ -27,7 +27,7 @@ func (s *Service) loadKeys(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("load the API keys: %w", err)
 	}
-	s.keys.Store(&records)
+	s.setKeys(records)
 	return nil
 }
 
@@ -71,7 +71,7 @@ func (s *Service) AddKey(ctx context.Context, in KeyInput) (APIKey, error) {
 		return APIKey{}, fmt.Errorf("store the key: %w", err)
 	}
 	next := append(slices.Clone(keys), rec)
-	s.keys.Store(&next)
+	s.setKeys(next)
 	shown := rec.view(now)
 	shown.Key = secret
 	return shown, nil
@@ -129,7 +129,7 @@ func (s *Service) EditKey(ctx context.Context, id string, p KeyPatch) (APIKey, e
 		return APIKey{}, fmt.Errorf("store the key: %w", err)
 	}
 	keys[i] = rec
-	s.keys.Store(&keys)
+	s.setKeys(keys)
 	s.keyChanged(ctx, rec)
 	return rec.view(s.realNow()), nil
 }
@@ -147,7 +147,7 @@ func (s *Service) DeleteKey(ctx context.Context, id string) error {
 		return fmt.Errorf("delete the key: %w", err)
 	}
 	next := slices.Delete(slices.Clone(keys), i, i+1)
-	s.keys.Store(&next)
+	s.setKeys(next)
 	s.keyChanged(ctx, KeyRecord{ID: id})
 	return nil
 }

@@ -86,6 +86,7 @@ type Service struct {
 	latency       *combo.Latency
 	inForce       atomic.Pointer[settings.Settings]
 	keys          atomic.Pointer[[]KeyRecord]
+	keyNews       keyNews
 	combos        atomic.Pointer[comboIndex]
 	comboSettings atomic.Pointer[ComboSettings]
 	plans         atomic.Pointer[planning]

@@ -95,7 +95,8 @@ func New(source Source, log *slog.Logger) *Handler {
 	}
 }
 
-// ServeHTTP streams events until the client leaves or Close is called.
+// ServeHTTP streams events until the client leaves, the context of its request
+// ends, or Close is called.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch r.Method {
 	case http.MethodGet:
@@ -110,6 +111,8 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	c := newClient(h, w, cancel)
+	// A caller who loses his right is cut, even in the middle of a write.
+	defer context.AfterFunc(ctx, c.cut)()
 	if err := h.join(ctx, c); err != nil {
 		h.refuse(w, err)
 		return

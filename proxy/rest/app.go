@@ -18,6 +18,12 @@ func (a *api) stream(w http.ResponseWriter, r *http.Request) {
 		a.fail(w, r, errNoEvents)
 		return
 	}
+	// The management token is in force as long as the process; a key may go.
+	if presented := credentials(r); a.while != nil && !a.auth.valid(presented) {
+		ctx, cancel := a.while(r.Context(), presented...)
+		defer cancel()
+		r = r.WithContext(ctx)
+	}
 	a.events.ServeHTTP(w, r)
 }
 

@@ -35,6 +35,9 @@ type Options struct {
 	// Key judges an API key for the scope manage; its errors are those of
 	// control.Service.Authorize. Nil knows no keys.
 	Key func(presented ...string) error
+	// WhileKey returns a context that ends when none of the presented keys has
+	// the scope manage any more; nil lets a stream outlive its key.
+	WhileKey func(ctx context.Context, presented ...string) (context.Context, context.CancelFunc)
 	// Metrics serves GET /metrics; nil leaves the route out of service.
 	Metrics http.Handler
 	// Leases serves the clients' exclusive leases; nil refuses them.
@@ -58,6 +61,7 @@ type api struct {
 	now     func() time.Time
 	started time.Time
 	auth    *authority
+	while   func(context.Context, ...string) (context.Context, context.CancelFunc)
 	health  healthCache
 	answers *answers
 	mux     *http.ServeMux
@@ -79,7 +83,7 @@ func newAPI(o Options) *api {
 		o.Now = time.Now
 	}
 	a := &api{
-		facade: o.Facade, events: o.Events, leases: o.Leases, figures: o.Metrics, log: o.Log, now: o.Now, started: o.Now(),
+		facade: o.Facade, events: o.Events, leases: o.Leases, figures: o.Metrics, log: o.Log, now: o.Now, started: o.Now(), while: o.WhileKey,
 		auth: newAuthority(o.Token, o.Key, o.Log, o.Now), mux: http.NewServeMux(),
 		document: sync.OnceValue(Document), answers: newAnswers(o.Version, o.Now),
 	}
