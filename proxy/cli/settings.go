@@ -146,6 +146,7 @@ func setSettings(ctx context.Context, c *call) error {
 	}
 	if len(own) > 0 {
 		var patch control.AllSettingsPatch
+		withDefaults("", own)
 		raw, err := json.Marshal(own)
 		if err != nil {
 			return err
@@ -167,6 +168,18 @@ func setSettings(ctx context.Context, c *call) error {
 		}
 	}
 	return c.print(map[string]bool{"ok": true}, func(w io.Writer) { fmt.Fprintln(w, "Changed.") })
+}
+
+// withDefaults puts the default into the place of every null: the facade's patch
+// takes null for a field that is absent.
+func withDefaults(prefix string, patch map[string]any) {
+	for name, v := range patch {
+		if inner, ok := v.(map[string]any); ok {
+			withDefaults(prefix+name+".", inner)
+		} else if raw, ok := control.SettingDefault(prefix + name); ok && v == nil {
+			patch[name] = raw
+		}
+	}
 }
 
 // value reads JSON, and takes everything else for a text.

@@ -146,8 +146,7 @@ func (s *Service) patchOwn(p SettingsPatch) (Settings, map[string]any, error) {
 	set(&next.TextScale, p.TextScale)
 	set(&next.ReducedMotion, p.ReducedMotion)
 	if p.Tables != nil {
-		next.Tables = maps.Clone(next.Tables)
-		maps.Copy(next.Tables, *p.Tables)
+		next.Tables = PatchTables(next.Tables, *p.Tables)
 	}
 	writes[appSettings] = next
 	return next, writes, checkSettings(next)

@@ -347,7 +347,8 @@ type SettingsPatch struct {
 	Notify        *NotificationPatch `json:"notify,omitempty"`
 	TextScale     *int               `json:"textScale,omitempty"`
 	ReducedMotion *bool              `json:"reducedMotion,omitempty"`
-	// Tables replaces what is kept of the tables it names; the others stay.
+	// Tables replaces what is kept of the tables it names; the others stay. One
+	// without columns is forgotten, and a patch that names none forgets all.
 	Tables *map[string][]TableColumn `json:"tables,omitempty"`
 }
 

@@ -66,6 +66,16 @@ func decode(r *http.Request, dst any, ignored ...string) error {
 	return decodeObject(data, dst, ignored)
 }
 
+// decodeSettings is decode for a change of settings, in which null stands for
+// the default.
+func decodeSettings(r *http.Request, dst *control.AllSettingsPatch) error {
+	data, err := readBody(r)
+	if err != nil {
+		return err
+	}
+	return (&strict{defaults: control.SettingDefault}).read(data, dst)
+}
+
 // decodeOptional is decode for routes whose body may be empty.
 func decodeOptional(r *http.Request, dst any) error {
 	data, err := readBody(r)
@@ -79,13 +89,16 @@ func decodeOptional(r *http.Request, dst any) error {
 const badJSON = "Invalid JSON body"
 
 func decodeObject(data []byte, dst any, ignored []string) error {
+	return (&strict{ignored: ignored}).read(data, dst)
+}
+
+func (s *strict) read(data []byte, dst any) error {
 	if !json.Valid(data) {
 		return control.Invalid("body", badJSON)
 	}
 	if err := checkDepth(data); err != nil {
 		return err
 	}
-	s := &strict{ignored: ignored}
 	s.object("", data, reflect.ValueOf(dst).Elem())
 	return s.err()
 }
@@ -95,6 +108,8 @@ func decodeObject(data []byte, dst any, ignored []string) error {
 // two equal names win).
 type strict struct {
 	ignored []string
+	// defaults, when there is any, tells what null at a path stands for.
+	defaults func(path string) (json.RawMessage, bool)
 	merge
 }
 
@@ -142,6 +157,11 @@ func (s *strict) value(path string, data []byte, dst reflect.Value) {
 			s.add(path, "Expected a time such as 2030-01-02T15:04:05Z")
 		}
 		return
+	}
+	if string(data) == "null" && s.defaults != nil {
+		if value, ok := s.defaults(path); ok {
+			data = value
+		}
 	}
 	if string(data) == "null" {
 		return // absent

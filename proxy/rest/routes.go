@@ -164,7 +164,7 @@ var routes = []Route{
 	},
 	{
 		Method: "PATCH", Path: "/api/settings", handler: (*api).editSettings,
-		About: "change the given settings",
+		About: "change the given settings; null goes back to the default",
 	},
 
 	{

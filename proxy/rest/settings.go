@@ -32,7 +32,7 @@ func settings(all control.AllSettings, err error) (int, any, error) {
 
 func (a *api) editSettings(r *http.Request) (int, any, error) {
 	var patch control.AllSettingsPatch
-	if err := decode(r, &patch); err != nil {
+	if err := decodeSettings(r, &patch); err != nil {
 		return 0, nil, err
 	}
 	fields := patch

@@ -2,7 +2,6 @@ package facadetest
 
 import (
 	"context"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -133,6 +132,7 @@ func (f *Fake) editSettings(p control.SettingsPatch) error {
 	set(&f.settings.Language, p.Language)
 	set(&f.settings.RequireAPIKey, p.RequireAPIKey)
 	set(&f.settings.ClientProfile, p.ClientProfile)
+	set(&f.settings.ClaudeBaseURL, p.ClaudeBaseURL)
 	set(&f.settings.EgressProbeURL, p.EgressProbeURL)
 	set(&f.settings.CAFile, p.CAFile)
 	set(&f.settings.AutoDisableBanned, p.AutoDisableBanned)
@@ -142,8 +142,7 @@ func (f *Fake) editSettings(p control.SettingsPatch) error {
 	set(&f.settings.TextScale, p.TextScale)
 	set(&f.settings.ReducedMotion, p.ReducedMotion)
 	if p.Tables != nil {
-		f.settings.Tables = maps.Clone(f.settings.Tables)
-		maps.Copy(f.settings.Tables, *p.Tables)
+		f.settings.Tables = control.PatchTables(f.settings.Tables, *p.Tables)
 	}
 	return nil
 }
