@@ -251,6 +251,13 @@ func (x *exchange) admit(w http.ResponseWriter) *refusal {
 	if ref != nil {
 		return &refusal{Refusal: *ref}
 	}
+	if s.svc.HoldsSecret(body.Model) {
+		x.act.Model = "" // the log would keep it
+		return &refusal{Refusal: dialect.Refusal{
+			Status: http.StatusBadRequest, Type: "invalid_request_error", Code: "invalid_model",
+			Message: "The model's name holds the key of a connection. It was not sent to anybody.",
+		}}
+	}
 	if ref := x.modelRefused(); ref != nil {
 		return ref
 	}

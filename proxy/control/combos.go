@@ -174,6 +174,9 @@ func (s *Service) checkCombo(c *combo.Combo, others *comboIndex) ([]ComboCorrect
 	if err := combo.Validate(c); err != nil {
 		return nil, comboRefused(err)
 	}
+	if err := s.notPasted("", "name", c.Name, "description", c.Description); err != nil {
+		return nil, err
+	}
 	return corrected, comboRefused(combo.CheckAll(c, s.comboGlobals(), others.plain()))
 }
 

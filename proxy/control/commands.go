@@ -83,7 +83,7 @@ func (s *Service) EditConnection(ctx context.Context, id string, patch Connectio
 	if err := checkRecord(rec, old.Provider, key != "" || stillMissing, s.Routes()); err != nil {
 		return Connection{}, err
 	}
-	if err := s.checkNotUs(rec); err != nil {
+	if err := errors.Join(s.checkNotUs(rec), s.notPasted(key, rec.words()...)); err != nil {
 		return Connection{}, err
 	}
 	if newKey {

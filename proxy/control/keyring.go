@@ -67,6 +67,9 @@ func (s *Service) AddKey(ctx context.Context, in KeyInput) (APIKey, error) {
 	if err := checkKeyName(keys, rec.Name, rec.ID); err != nil {
 		return APIKey{}, err
 	}
+	if err := s.notPasted("", "name", rec.Name); err != nil {
+		return APIKey{}, err
+	}
 	if err := s.cfg.Store.SaveAPIKey(ctx, rec); err != nil {
 		return APIKey{}, fmt.Errorf("store the key: %w", err)
 	}
@@ -122,6 +125,9 @@ func (s *Service) EditKey(ctx context.Context, id string, p KeyPatch) (APIKey, e
 	}
 	if rec.Name != keys[i].Name { // keys may be older than the rule
 		if err := checkKeyName(keys, rec.Name, id); err != nil {
+			return APIKey{}, err
+		}
+		if err := s.notPasted("", "name", rec.Name); err != nil {
 			return APIKey{}, err
 		}
 	}

@@ -2,6 +2,7 @@ package control
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -51,7 +52,7 @@ func (s *Service) newRecord(in ConnectionInput) (ConnectionRecord, catalog.Provi
 	if err := checkRecord(rec, p, key != "", routes); err != nil {
 		return rec, p, err
 	}
-	return rec, p, s.checkNotUs(rec)
+	return rec, p, errors.Join(s.checkNotUs(rec), s.notPasted(key, rec.words()...))
 }
 
 func lastPriority(routes []*Route) int {

@@ -45,8 +45,8 @@ func Secrets() []string {
 	return out
 }
 
-// key returns the key of the n-th connection of a scenario.
-func key(n int) string { return strings.Join(keys[n%len(keys)][:], "") }
+// Key returns the key of the n-th connection of a scenario.
+func Key(n int) string { return strings.Join(keys[n%len(keys)][:], "") }
 
 // LoseKey restarts the product with the stored credential of a connection gone,
 // as on a machine to which the database alone was brought.

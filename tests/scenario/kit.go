@@ -196,7 +196,7 @@ func (k *Kit) Facade() control.Facade { return k.Product.Service }
 func (k *Kit) Add(name, provider string, more ...func(*control.ConnectionInput)) control.Connection {
 	k.Helper()
 	a := k.Sim.Account(name)
-	in := control.ConnectionInput{Provider: provider, Name: name, APIKey: key(k.keys), BaseURL: a.BaseURL()}
+	in := control.ConnectionInput{Provider: provider, Name: name, APIKey: Key(k.keys), BaseURL: a.BaseURL()}
 	k.keys++
 	for _, m := range more {
 		m(&in)
