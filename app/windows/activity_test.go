@@ -39,7 +39,7 @@ func TestNewRequestsComeToTheTopAndTheChoiceStays(t *testing.T) {
 	b := newBench(t, "busy", "activity/3999")
 	a := b.activity[0]
 	a.ID, a.Model = 5000, "claude-opus-5"
-	b.clock = b.clock.Add(drawPause)
+	b.clock = b.clock.Add(drawHurry)
 	b.receive(control.Event{Type: control.EventActivity, Activity: &a})
 	p := pageOf[*activity](b)
 	if p.rows[0].ID != 5000 || p.chosen != 3999 {

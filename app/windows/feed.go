@@ -20,6 +20,7 @@ var retryPauses = []time.Duration{500 * time.Millisecond, time.Second, 2 * time.
 // every two seconds; what a person has just done shows at once.
 const (
 	drawPause  = 2 * time.Second
+	drawGather = 300 * time.Millisecond // a request and the state it leaves come one after the other
 	drawHurry  = 100 * time.Millisecond
 	hurryAfter = 2 * time.Second // an action
 )
@@ -143,14 +144,14 @@ func (u *ui) path() string {
 	return u.current.key()
 }
 
-// soon redraws now, or a little later when a redraw was just done.
+// soon redraws in a moment, or a little later when a redraw was just done.
 func (u *ui) soon() {
 	u.stale = true
-	now, pause := u.now(), drawPause
+	now := u.now()
+	wait := max(drawPause-now.Sub(u.drawn), drawGather)
 	if now.Sub(u.acted) < hurryAfter {
-		pause = drawHurry
+		wait = drawHurry - now.Sub(u.drawn)
 	}
-	wait := pause - now.Sub(u.drawn)
 	if wait <= 0 {
 		u.redraw()
 		return

@@ -63,7 +63,7 @@ func newBench(t *testing.T, state, page string) *bench {
 // sync takes the fake's present state over, as an event would.
 func (b *bench) sync() {
 	b.clock = b.clock.Add(time.Second)
-	b.drawn = time.Time{}
+	b.drawn, b.acted = time.Time{}, b.clock
 	b.take(b.fake.snap)
 }
 

@@ -75,9 +75,10 @@ func (f *firstSteps) apply() {
 	if !seen.shown || seen.gone {
 		return
 	}
-	f.lines.apply(view.FirstSteps(f.u.snap, f.u.activity))
 	_, _, can := view.TestRequest(f.u.snap, f.u.providers)
-	show(f.send, !answered && can && f.u.options.Ask != nil)
+	can = can && f.u.options.Ask != nil
+	f.lines.apply(view.FirstSteps(f.u.snap, f.u.activity, can))
+	show(f.send, !answered && can)
 	show(f.done, answered)
 	f.send.enable(!f.wait)
 }

@@ -40,7 +40,7 @@ func newWelcome(u *ui) *welcome {
 
 func (w *welcome) apply() {
 	w.setup.apply()
-	w.steps.apply(view.FirstSteps(w.u.snap, w.u.activity))
+	w.steps.apply(view.FirstSteps(w.u.snap, w.u.activity, w.u.options.Ask != nil))
 	if w.built == len(w.u.providers) && w.kept == w.u.snap.SecretsIn {
 		return
 	}

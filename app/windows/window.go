@@ -238,6 +238,7 @@ func (u *ui) goTo(path string) {
 		}
 	}
 	tips.hide()
+	u.acted = u.now()
 	if next != u.current {
 		u.current = next
 		u.frame.show(next)

@@ -24,12 +24,15 @@ func (s FirstStep) Mark() (Shape, Role) {
 // FirstSteps returns the three steps of the first run as they stand. The second
 // is done when any client asked something, whoever it is, but not by the test
 // request of this window; the last only when a request was answered through the
-// proxy.
-func FirstSteps(s control.Snapshot, rows []control.Activity) [3]FirstStep {
+// proxy. Testable tells that a test request can be sent.
+func FirstSteps(s control.Snapshot, rows []control.Activity, testable bool) [3]FirstStep {
 	out := [3]FirstStep{
 		{Title: T("Add a connection"), Line: T("A key, a subscription, a server of your own, or the demo.")},
 		{Title: T("Point your agent here"), Line: T("By the line below, or let Breakwater write it.")},
 		{Title: T("Get a first answer"), Line: T("Ask your agent something, or send a test request.")},
+	}
+	if !testable {
+		out[2].Line = T("Ask your agent something.")
 	}
 	if n := len(s.Connections); n > 0 {
 		out[0].Done, out[0].Line = true, N(n, "%d connection", "%d connections", n)

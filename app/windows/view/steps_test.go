@@ -27,7 +27,7 @@ func TestFirstStepsAreDoneByWhatHappenedOnly(t *testing.T) {
 		{"tokens counted only", one, []control.Activity{with(func(a *control.Activity) { a.Client, a.Path = "codex", "/v1/messages/count_tokens" })}, [3]bool{true, true}},
 		{"an answer of the program itself", one, []control.Activity{with(func(a *control.Activity) { a.ConnectionID = "" })}, [3]bool{true}},
 	} {
-		steps := FirstSteps(c.snap, c.rows)
+		steps := FirstSteps(c.snap, c.rows, true)
 		for i, step := range steps {
 			if shape, _ := step.Mark(); step.Done != c.want[i] || (shape == ShapeCheck) != c.want[i] {
 				t.Errorf("%s: step %d is %+v with the mark %s", c.name, i+1, step, shape)
