@@ -48,6 +48,7 @@ func keyring(t *testing.T) (*Service, *keyStore, *clock.Fake) {
 	t.Helper()
 	store, now := &keyStore{keys: map[string]KeyRecord{}}, clock.NewFake(time.Date(2030, 1, 2, 12, 0, 0, 0, time.UTC))
 	s := &Service{cfg: Config{Store: store, Clock: now}}
+	s.routes.Store(&[]*Route{})
 	byID := map[string]*Route{"a": {}, "b": {}}
 	s.byID.Store(&byID)
 	if err := s.loadKeys(t.Context()); err != nil {
