@@ -61,6 +61,7 @@ const (
 	keepAliveTimeout = 2 * time.Minute
 	maxRequestHeader = 1 << 20 // case P39: 40 KB of cookies pass, 2 MiB do not
 	drainTimeout     = 5 * time.Second
+	refusalWait      = 500 * time.Millisecond // for the body of a request that is refused unread
 )
 
 // New returns a server; Serve makes it answer.
@@ -183,6 +184,9 @@ func (s *Server) plainError(w http.ResponseWriter, r *http.Request, status int, 
 		d = dialect.Anthropic
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if r.ContentLength != 0 { // net/http waits for a body that nobody wants
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(refusalWait)) // unsupported only without a socket
+	}
 	w.WriteHeader(status)
 	_, _ = w.Write(d.ErrorBody(dialect.Refusal{Status: status, Type: dialect.TypeFor(status), Code: code, Message: message})) // the client may have left
 }

@@ -31,6 +31,7 @@ var (
 	errNoRoute      = &apiError{status: http.StatusNotFound, code: "NOT_FOUND", message: "There is no such route; GET /api/openapi.json lists them"}
 	errMethod       = &apiError{status: http.StatusMethodNotAllowed, code: "METHOD_NOT_ALLOWED", message: "Method not allowed"}
 	errContentType  = &apiError{status: http.StatusUnsupportedMediaType, code: "UNSUPPORTED_MEDIA_TYPE", message: "Content-Type must be application/json"}
+	errSlowBody     = &apiError{status: http.StatusRequestTimeout, code: "REQUEST_TIMEOUT", message: "The request body did not arrive in time"}
 	errEncoding     = &apiError{status: http.StatusUnsupportedMediaType, code: "UNSUPPORTED_ENCODING", message: "Send the body as it is, without a Content-Encoding"}
 	errTooLarge     = &apiError{status: http.StatusRequestEntityTooLarge, code: "PAYLOAD_TOO_LARGE", message: "The request body is larger than 1 MiB"}
 	errTimeout      = &apiError{status: http.StatusGatewayTimeout, code: "TIMEOUT", message: "The operation took too long"}
@@ -71,7 +72,9 @@ func (c conflictBody) etag() string { return revisionTag(c.CurrentRevision) }
 // fail answers with the envelope of the error. What an unknown error says
 // stays in the log; the answer carries only the id of the log line.
 func (a *api) fail(w http.ResponseWriter, r *http.Request, err error) {
-	if r.Context().Err() != nil {
+	// A body that came to no end has ended the context as well, but its sender
+	// may still read.
+	if r.Context().Err() != nil && !errors.Is(err, errSlowBody) {
 		panic(http.ErrAbortHandler) // nobody is left, and no empty 200 is to be read by one who half is
 	}
 	if inv, ok := errors.AsType[*control.InvalidError](err); ok {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -62,6 +63,29 @@ func newBench(t *testing.T) *bench {
 
 func newBenchWith(t *testing.T, key func(...string) error) *bench {
 	t.Helper()
+	return newBenchOf(t, Options{Key: key})
+}
+
+// newBenchWaiting has a wait of its own for the bodies of requests.
+func newBenchWaiting(t *testing.T, wait time.Duration) *bench {
+	t.Helper()
+	return newBenchOf(t, Options{BodyWait: wait})
+}
+
+// dial opens a raw connection.
+func (b *bench) dial(t *testing.T) net.Conn {
+	t.Helper()
+	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", strings.TrimPrefix(b.url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	_ = conn.SetDeadline(time.Now().Add(10 * time.Second))
+	return conn
+}
+
+func newBenchOf(t *testing.T, o Options) *bench {
+	t.Helper()
 	b := &bench{fake: facadetest.New(), logs: &logBuffer{}, now: t0, http: &http.Client{
 		Transport:     &http.Transport{},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -70,9 +94,10 @@ func newBenchWith(t *testing.T, key func(...string) error) *bench {
 		Facade: b.fake,
 		Events: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "stream") }),
 		Token:  func() string { return testToken },
-		Key:    key,
 		Log:    slog.New(slog.NewTextHandler(b.logs, nil)),
 		Now:    b.clock,
+
+		Key: o.Key, BodyWait: o.BodyWait,
 	}))
 	b.url = srv.URL
 	t.Cleanup(func() {

@@ -80,6 +80,9 @@ func (a *api) operateLease(r *http.Request) (control.SessionLease, error) {
 	if checkContentType(r) != nil || r.ContentLength == 0 {
 		return none, &control.LeaseError{Code: control.LeaseContentType, Message: errContentType.message}
 	}
+	if err := takeBody(r); err != nil {
+		return none, err
+	}
 	var in leaseBody
 	if err := decode(r, &in); errors.Is(err, errTooLarge) {
 		return none, err

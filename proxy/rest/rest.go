@@ -49,6 +49,8 @@ type Options struct {
 	Log *slog.Logger
 	// Now is the real clock; nil means time.Now.
 	Now func() time.Time
+	// BodyWait is how long the body of a request may take; 0 means BodyWait.
+	BodyWait time.Duration
 }
 
 // api holds what the handlers share.
@@ -64,7 +66,9 @@ type api struct {
 	while   func(context.Context, ...string) (context.Context, context.CancelFunc)
 	health  healthCache
 	answers *answers
-	mux     *http.ServeMux
+	// bodyWait is how long the body of a request may take.
+	bodyWait time.Duration
+	mux      *http.ServeMux
 	// document is made at the first question and kept.
 	document func() map[string]any
 }
@@ -82,8 +86,11 @@ func newAPI(o Options) *api {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
+	if o.BodyWait == 0 {
+		o.BodyWait = BodyWait
+	}
 	a := &api{
-		facade: o.Facade, events: o.Events, leases: o.Leases, figures: o.Metrics, log: o.Log, now: o.Now, started: o.Now(), while: o.WhileKey,
+		facade: o.Facade, events: o.Events, leases: o.Leases, figures: o.Metrics, log: o.Log, now: o.Now, started: o.Now(), while: o.WhileKey, bodyWait: o.BodyWait,
 		auth: newAuthority(o.Token, o.Key, o.Log, o.Now), mux: http.NewServeMux(),
 		document: sync.OnceValue(Document), answers: newAnswers(o.Version, o.Now),
 	}
@@ -97,6 +104,7 @@ func newAPI(o Options) *api {
 func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.Header().Set("Cache-Control", "no-store")
+	a.expect(w, r)
 	// The mux would redirect an unclean path, to strangers too.
 	clean := path.Clean(r.URL.Path) == r.URL.Path
 	if _, pattern := a.mux.Handler(r); pattern == "" || !clean {
@@ -145,6 +153,10 @@ func (a *api) handle(rt Route) http.HandlerFunc {
 			}
 		}
 		if err := checkContentType(r); err != nil {
+			a.fail(w, r, err)
+			return
+		}
+		if err := takeBody(r); err != nil {
 			a.fail(w, r, err)
 			return
 		}
@@ -221,6 +233,9 @@ func (a *api) write(w http.ResponseWriter, r *http.Request, status int, body any
 		w.Header().Set("ETag", t.etag())
 	}
 	w.Header().Set("Content-Type", jsonMedia)
+	if status >= http.StatusBadRequest {
+		hurry(r)
+	}
 	w.WriteHeader(status)
 	if _, err := w.Write(append(data, '\n')); err != nil {
 		a.log.DebugContext(r.Context(), "answer not sent", "path", r.URL.Path, "error", err)

@@ -127,3 +127,32 @@ func TestSlowRequestHeaders(t *testing.T) {
 		t.Error("the connection is still open")
 	}
 }
+
+// What is refused before its body was read is refused soon, though net/http
+// would wait for the body.
+func TestARefusalDoesNotWaitForTheBody(t *testing.T) {
+	for name, tc := range map[string]struct {
+		head   string
+		status int
+	}{
+		"no such path":   {"POST /nothing HTTP/1.1\r\nHost: 127.0.0.1\r\n", 404},
+		"a foreign host": {"POST /api/keys HTTP/1.1\r\nHost: evil.example\r\n", 403},
+		"a stranger":     {"POST /api/keys HTTP/1.1\r\nHost: 127.0.0.1\r\n", 401},
+	} {
+		t.Run(name, func(t *testing.T) {
+			conn := scenario.Start(t).Dial()
+			_ = conn.SetDeadline(time.Now().Add(10 * time.Second))
+			if _, err := io.WriteString(conn, tc.head+"Content-Length: 2000\r\n\r\n{"); err != nil {
+				t.Fatal(err)
+			}
+			res, err := http.ReadResponse(bufio.NewReader(conn), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = res.Body.Close()
+			if res.StatusCode != tc.status {
+				t.Errorf("%d, want %d", res.StatusCode, tc.status)
+			}
+		})
+	}
+}
