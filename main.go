@@ -216,7 +216,8 @@ func product(ctx context.Context, o options, log *slog.Logger, instance *proxy.I
 		}
 	}
 	if err := instance.Publish(url); err != nil {
-		return err
+		// On a full disk requests go on all the same (case P52).
+		log.Error("the command line and a second start will not find this Breakwater", "error", err)
 	}
 	fmt.Fprintln(os.Stderr, "Breakwater serves at "+url)
 	return serveOn(ctx, o, log, p, url, token, stop, listeners...)

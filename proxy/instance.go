@@ -55,15 +55,28 @@ func Address(dir string) (string, error) {
 // start and for the command line.
 func (i *Instance) Publish(url string) error {
 	tmp := i.addr + ".new"
-	if err := os.WriteFile(tmp, []byte(url+"\n"), 0o600); err != nil {
-		return fmt.Errorf("publish the address: %w", err)
+	err := os.WriteFile(tmp, []byte(url+"\n"), 0o600)
+	if err == nil {
+		err = os.Rename(tmp, i.addr)
 	}
-	return os.Rename(tmp, i.addr)
+	if err != nil {
+		// An old address, or a part of this one, would lead astray.
+		return fmt.Errorf("publish the address: %w", errors.Join(err, remove(tmp), remove(i.addr)))
+	}
+	return nil
+}
+
+// remove deletes a file that may be missing.
+func remove(file string) error {
+	if err := os.Remove(file); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return nil
 }
 
 // Release gives the data directory back.
 func (i *Instance) Release() error {
-	if err := os.Remove(i.addr); err != nil && !errors.Is(err, os.ErrNotExist) {
+	if err := remove(i.addr); err != nil {
 		return err
 	}
 	return i.lock.Unlock()

@@ -1,0 +1,35 @@
+package proxy
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+func TestInstance(t *testing.T) {
+	t.Run("P52 an address that cannot be written leaves no old one", func(t *testing.T) {
+		dir := t.TempDir()
+		i, err := Claim(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := i.Publish("http://127.0.0.1:7411"); err != nil {
+			t.Fatal(err)
+		}
+		if url, err := Address(dir); err != nil || url != "http://127.0.0.1:7411" {
+			t.Fatal(url, err)
+		}
+		if err := os.Mkdir(filepath.Join(dir, "instance.addr.new"), 0o700); err != nil { // stands in its way
+			t.Fatal(err)
+		}
+		if err := i.Publish("http://127.0.0.1:7412"); err == nil {
+			t.Error("no error")
+		}
+		if url, err := Address(dir); err == nil {
+			t.Errorf("%s is told, where nobody answers", url)
+		}
+		if err := i.Release(); err != nil {
+			t.Error(err)
+		}
+	})
+}
