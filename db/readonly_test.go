@@ -45,27 +45,29 @@ func TestReadOnly(t *testing.T) {
 // Case P52: what finds no room is refused with the reason, and works when there
 // is room again.
 func TestNoRoom(t *testing.T) {
-	told := make(chan struct{}, 8)
-	s := open(t, t.TempDir())
-	s.OnNotice(func() { told <- struct{}{} })
-	pages := count(t, s, "SELECT page_count FROM pragma_page_count")
-	pragma(t, s, fmt.Sprintf("max_page_count = %d", pages))
-	long := []byte(`"` + strings.Repeat("x", 1<<20) + `"`)
-	if err := s.SaveSetting(t.Context(), "k", long); !errors.Is(err, control.ErrDiskFull) {
-		t.Errorf("refused with %v", err)
-	}
-	<-told
-	pragma(t, s, "max_page_count = 100000")
-	if err := s.SaveSetting(t.Context(), "k", long); err != nil {
-		t.Errorf("with room again: %v", err)
-	}
-	<-told
-	if n := s.Notices(); len(n) != 0 {
-		t.Errorf("still shown: %+v", n)
-	}
-	if err := spaceless(&os.PathError{Op: "write", Path: "secrets", Err: syscall.ENOSPC}); !errors.Is(err, control.ErrDiskFull) {
-		t.Errorf("a file without room: %v", err)
-	}
+	t.Run("P52 no room", func(t *testing.T) {
+		told := make(chan struct{}, 8)
+		s := open(t, t.TempDir())
+		s.OnNotice(func() { told <- struct{}{} })
+		pages := count(t, s, "SELECT page_count FROM pragma_page_count")
+		pragma(t, s, fmt.Sprintf("max_page_count = %d", pages))
+		long := []byte(`"` + strings.Repeat("x", 1<<20) + `"`)
+		if err := s.SaveSetting(t.Context(), "k", long); !errors.Is(err, control.ErrDiskFull) {
+			t.Errorf("refused with %v", err)
+		}
+		<-told
+		pragma(t, s, "max_page_count = 100000")
+		if err := s.SaveSetting(t.Context(), "k", long); err != nil {
+			t.Errorf("with room again: %v", err)
+		}
+		<-told
+		if n := s.Notices(); len(n) != 0 {
+			t.Errorf("still shown: %+v", n)
+		}
+		if err := spaceless(&os.PathError{Op: "write", Path: "secrets", Err: syscall.ENOSPC}); !errors.Is(err, control.ErrDiskFull) {
+			t.Errorf("a file without room: %v", err)
+		}
+	})
 }
 
 // The log of activity stays under a size, however long its rows are.

@@ -40,33 +40,35 @@ func TestLimitIsKeptWhileRowsCome(t *testing.T) {
 	}
 }
 
-// TestLongLogIsCutInSteps is case P52's first half: many rows from a time with
+// TestLongLogIsCutInSteps is the first half of case P52: many rows from a time with
 // a higher limit go away in small steps, and the file becomes smaller.
 func TestLongLogIsCutInSteps(t *testing.T) {
-	s := open(t, t.TempDir())
-	const rows = 5_000
-	s.SetActivityLimit(rows)
-	err := s.write.Exec(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)
+	t.Run("P52 a long log", func(t *testing.T) {
+		s := open(t, t.TempDir())
+		const rows = 5_000
+		s.SetActivityLimit(rows)
+		err := s.write.Exec(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)
 		INSERT INTO proxy_logs (id, timestamp, result, tried, trace) SELECT i, i, 'answered', '', printf('%.400c', 'x') FROM n`, rows).Error
-	if err != nil {
-		t.Fatal(err)
-	}
-	s = reopen(t, s)
-	before := count(t, s, "PRAGMA page_count")
-	if n := count(t, s, "SELECT count(*) FROM proxy_logs"); n != rows {
-		t.Fatalf("%d rows after the start: it must not clean up by itself", n)
-	}
-	s.SetActivityLimit(100)
-	settle(t, s)
-	if n := count(t, s, "SELECT count(*) FROM proxy_logs"); n != 100 {
-		t.Errorf("%d rows", n)
-	}
-	if after := count(t, s, "PRAGMA page_count"); after > before/2 {
-		t.Errorf("%d pages of %d left", after, before)
-	}
-	if id, err := s.MaxActivityID(t.Context()); id != rows || err != nil {
-		t.Errorf("newest id %d, %v", id, err)
-	}
+		if err != nil {
+			t.Fatal(err)
+		}
+		s = reopen(t, s)
+		before := count(t, s, "PRAGMA page_count")
+		if n := count(t, s, "SELECT count(*) FROM proxy_logs"); n != rows {
+			t.Fatalf("%d rows after the start: it must not clean up by itself", n)
+		}
+		s.SetActivityLimit(100)
+		settle(t, s)
+		if n := count(t, s, "SELECT count(*) FROM proxy_logs"); n != 100 {
+			t.Errorf("%d rows", n)
+		}
+		if after := count(t, s, "PRAGMA page_count"); after > before/2 {
+			t.Errorf("%d pages of %d left", after, before)
+		}
+		if id, err := s.MaxActivityID(t.Context()); id != rows || err != nil {
+			t.Errorf("newest id %d, %v", id, err)
+		}
+	})
 }
 
 func TestTrimStepIsSmall(t *testing.T) {

@@ -102,45 +102,49 @@ func TestTheSchemaHoldsTheRules(t *testing.T) {
 }
 
 func TestConcurrentAcquiresHaveOneWinner(t *testing.T) {
-	s := open(t, t.TempDir())
-	for round := range 20 {
-		conn := fmt.Sprint("c", round)
-		var all sync.WaitGroup
-		won := make(chan int, 8)
-		for n := range 8 {
-			all.Go(func() {
-				out, err := s.ChangeLease(context.Background(), acquire(fmt.Sprint(round, "-", n), 100*round+n, conn), t0)
-				if err != nil {
-					t.Error(err)
-				}
-				if out.Result == lease.Acquired {
-					won <- n
-				}
-			})
+	t.Run("case 142 two acquires, one connection", func(t *testing.T) {
+		s := open(t, t.TempDir())
+		for round := range 20 {
+			conn := fmt.Sprint("c", round)
+			var all sync.WaitGroup
+			won := make(chan int, 8)
+			for n := range 8 {
+				all.Go(func() {
+					out, err := s.ChangeLease(context.Background(), acquire(fmt.Sprint(round, "-", n), 100*round+n, conn), t0)
+					if err != nil {
+						t.Error(err)
+					}
+					if out.Result == lease.Acquired {
+						won <- n
+					}
+				})
+			}
+			all.Wait()
+			if len(won) != 1 {
+				t.Fatalf("%d owners of one connection", len(won))
+			}
 		}
-		all.Wait()
-		if len(won) != 1 {
-			t.Fatalf("case 142: %d owners of one connection", len(won))
-		}
-	}
+	})
 }
 
 func TestOwnersAreNotInTheFile(t *testing.T) {
-	dir := t.TempDir()
-	s := open(t, dir)
-	raw := "vlo_" + strings.Repeat("Secret_Owner-0123456789", 2)[:43]
-	op := acquire("1", 1, "c1")
-	op.OwnerHash = lease.Hash(raw)
-	change(t, s, op, t0)
-	files, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range files {
-		if text := contentOf(t, filepath.Join(dir, f.Name())); strings.Contains(text, raw[4:14]) {
-			t.Errorf("case 144: the owner is in %s", f.Name())
-		} else if f.Name() == FileName+"-wal" && !strings.Contains(text, op.OwnerHash) {
-			t.Error("case 144: its digest is nowhere")
+	t.Run("case 144 only a digest", func(t *testing.T) {
+		dir := t.TempDir()
+		s := open(t, dir)
+		raw := "vlo_" + strings.Repeat("Secret_Owner-0123456789", 2)[:43]
+		op := acquire("1", 1, "c1")
+		op.OwnerHash = lease.Hash(raw)
+		change(t, s, op, t0)
+		files, err := os.ReadDir(dir)
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
+		for _, f := range files {
+			if text := contentOf(t, filepath.Join(dir, f.Name())); strings.Contains(text, raw[4:14]) {
+				t.Errorf("the owner is in %s", f.Name())
+			} else if f.Name() == FileName+"-wal" && !strings.Contains(text, op.OwnerHash) {
+				t.Error("its digest is nowhere")
+			}
+		}
+	})
 }

@@ -103,41 +103,43 @@ func TestDoubledIDIsCounted(t *testing.T) {
 // TestFullDisk is case P52's second half: with no room left everything goes
 // on, the loss is counted and shown, and room that comes back is used.
 func TestFullDisk(t *testing.T) {
-	s := open(t, t.TempDir())
-	save(t, s, "a")
-	full := count(t, s, "PRAGMA page_count")
-	pragma(t, s, fmt.Sprintf("max_page_count = %d", full))
-	for id := int64(1); id <= 400; id++ {
-		s.AppendActivity(sampleActivity(id))
-	}
-	flush(t, s)
-	if s.Lost() == 0 || s.Damaged() != nil {
-		t.Fatalf("lost %d, damaged %v", s.Lost(), s.Damaged())
-	}
-	if n := s.Notices(); len(n) != 1 || n[0].Code != "activity_lost" {
-		t.Errorf("notices %+v", n)
-	}
-	// Big states need new pages as well; they are kept and tried again.
-	big := make([]byte, 64<<10)
-	for i := range big {
-		big[i] = 'x'
-	}
-	s.SaveConnectionState(resilience.ConnectionState{ID: "a", TestStatus: "unavailable", RawHint: string(big)})
-	if err := s.SaveSetting(t.Context(), "big", big); err == nil {
-		t.Error("a setting that did not fit was accepted")
-	}
-	if got := connections(t, s)[0].State.TestStatus; got != "active" {
-		t.Fatalf("status %s: the disk was not full", got)
-	}
-	lost := s.Lost()
-	pragma(t, s, "max_page_count = 1000000")
-	s.AppendActivity(sampleActivity(401))
-	if got := connections(t, s)[0].State.TestStatus; got != "unavailable" {
-		t.Errorf("status %s: the state was forgotten", got)
-	}
-	if got := activity(t, s, control.ActivityQuery{Limit: 1}); got[0].ID != 401 || s.Lost() != lost {
-		t.Errorf("newest %d, lost %d", got[0].ID, s.Lost()-lost)
-	}
+	t.Run("P52 a full disk", func(t *testing.T) {
+		s := open(t, t.TempDir())
+		save(t, s, "a")
+		full := count(t, s, "PRAGMA page_count")
+		pragma(t, s, fmt.Sprintf("max_page_count = %d", full))
+		for id := int64(1); id <= 400; id++ {
+			s.AppendActivity(sampleActivity(id))
+		}
+		flush(t, s)
+		if s.Lost() == 0 || s.Damaged() != nil {
+			t.Fatalf("lost %d, damaged %v", s.Lost(), s.Damaged())
+		}
+		if n := s.Notices(); len(n) != 1 || n[0].Code != "activity_lost" {
+			t.Errorf("notices %+v", n)
+		}
+		// Big states need new pages as well; they are kept and tried again.
+		big := make([]byte, 64<<10)
+		for i := range big {
+			big[i] = 'x'
+		}
+		s.SaveConnectionState(resilience.ConnectionState{ID: "a", TestStatus: "unavailable", RawHint: string(big)})
+		if err := s.SaveSetting(t.Context(), "big", big); err == nil {
+			t.Error("a setting that did not fit was accepted")
+		}
+		if got := connections(t, s)[0].State.TestStatus; got != "active" {
+			t.Fatalf("status %s: the disk was not full", got)
+		}
+		lost := s.Lost()
+		pragma(t, s, "max_page_count = 1000000")
+		s.AppendActivity(sampleActivity(401))
+		if got := connections(t, s)[0].State.TestStatus; got != "unavailable" {
+			t.Errorf("status %s: the state was forgotten", got)
+		}
+		if got := activity(t, s, control.ActivityQuery{Limit: 1}); got[0].ID != 401 || s.Lost() != lost {
+			t.Errorf("newest %d, lost %d", got[0].ID, s.Lost()-lost)
+		}
+	})
 }
 
 // TestGiveBack: what could not be written never replaces something newer.

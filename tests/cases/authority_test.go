@@ -16,29 +16,31 @@ import (
 // case 213: a reported lock is listed, a stranger cannot lift it, its owner
 // can, and the reset lifts what is left.
 func TestLocksAreListedAndLifted(t *testing.T) {
-	k := scenario.Start(t)
-	alpha, _ := k.Pair()
-	token := []string{"Authorization", "Bearer " + k.Token}
-	const path = "/api/resilience/model-cooldowns"
-	listed := func() bool { return strings.Contains(k.Do(http.MethodGet, path, "", token...).Body, `"model":"m1"`) }
-	lock := func() {
-		alpha.Script(simulator.Status(404).WithError(simulator.Error{Type: "not_found_error", Message: "model: m1"}))
-		k.Post("/v1/messages", scenario.Messages)
-	}
-	lock()
-	if !listed() {
-		t.Error("case 213: the lock is not listed")
-	}
-	if a := k.Do(http.MethodDelete, path, `{"all":true}`); a.Status != 401 || !listed() {
-		t.Errorf("case 213: a stranger's DELETE gets %d, the lock is listed: %v", a.Status, listed())
-	}
-	if a := k.Do(http.MethodDelete, path, fmt.Sprintf(`{"provider":"demo","connection":%q,"model":"m1"}`, k.Connection("alpha").ID), token...); a.Status != 200 || listed() {
-		t.Errorf("case 213: cleared %d %s", a.Status, a.Body)
-	}
-	lock()
-	if a := k.Do(http.MethodPost, "/api/resilience/reset", "", token...); a.Status != 200 || listed() {
-		t.Errorf("case 213: reset %d %s", a.Status, a.Body)
-	}
+	t.Run("case 213 listed, kept from strangers, lifted", func(t *testing.T) {
+		k := scenario.Start(t)
+		alpha, _ := k.Pair()
+		token := []string{"Authorization", "Bearer " + k.Token}
+		const path = "/api/resilience/model-cooldowns"
+		listed := func() bool { return strings.Contains(k.Do(http.MethodGet, path, "", token...).Body, `"model":"m1"`) }
+		lock := func() {
+			alpha.Script(simulator.Status(404).WithError(simulator.Error{Type: "not_found_error", Message: "model: m1"}))
+			k.Post("/v1/messages", scenario.Messages)
+		}
+		lock()
+		if !listed() {
+			t.Error("the lock is not listed")
+		}
+		if a := k.Do(http.MethodDelete, path, `{"all":true}`); a.Status != 401 || !listed() {
+			t.Errorf("a stranger's DELETE gets %d, the lock is listed: %v", a.Status, listed())
+		}
+		if a := k.Do(http.MethodDelete, path, fmt.Sprintf(`{"provider":"demo","connection":%q,"model":"m1"}`, k.Connection("alpha").ID), token...); a.Status != 200 || listed() {
+			t.Errorf("cleared %d %s", a.Status, a.Body)
+		}
+		lock()
+		if a := k.Do(http.MethodPost, "/api/resilience/reset", "", token...); a.Status != 200 || listed() {
+			t.Errorf("reset %d %s", a.Status, a.Body)
+		}
+	})
 }
 
 // case 149 and its neighbours: what a caller presents decides, not where it

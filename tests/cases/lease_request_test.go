@@ -119,48 +119,52 @@ func TestTheFenceIsAskedAfterTheWait(t *testing.T) {
 }
 
 func TestOtherTrafficKeepsOffLeases(t *testing.T) {
-	k := scenario.Start(t)
-	alpha, _ := k.Pair()
-	key := leaseKey(t, k, "alpha")
-	if a := k.Post("/v1/messages", scenario.Messages); a.From() != "beta" {
-		t.Errorf("case 146: an unmanaged request went to %q", a.From())
-	}
-	if _, err := k.Facade().EditConnection(t.Context(), k.Connection("beta").ID, control.ConnectionPatch{Active: new(false)}); err != nil {
-		t.Fatal(err)
-	}
-	a := k.Post("/v1/messages", scenario.Messages)
-	if a.Status == 200 || len(alpha.Requests()) > 0 {
-		t.Errorf("case 146: the only connection is kept for leases: %d %s", a.Status, a.Body)
-	}
-	if err := k.Facade().DeleteKey(t.Context(), key.ID); err != nil {
-		t.Fatal(err)
-	}
-	if a := k.Post("/v1/messages", scenario.Messages); a.From() != "alpha" {
-		t.Errorf("without the key: %d %s", a.Status, a.Body)
-	}
+	t.Run("case 146 the only connection is kept for leases", func(t *testing.T) {
+		k := scenario.Start(t)
+		alpha, _ := k.Pair()
+		key := leaseKey(t, k, "alpha")
+		if a := k.Post("/v1/messages", scenario.Messages); a.From() != "beta" {
+			t.Errorf("an unmanaged request went to %q", a.From())
+		}
+		if _, err := k.Facade().EditConnection(t.Context(), k.Connection("beta").ID, control.ConnectionPatch{Active: new(false)}); err != nil {
+			t.Fatal(err)
+		}
+		a := k.Post("/v1/messages", scenario.Messages)
+		if a.Status == 200 || len(alpha.Requests()) > 0 {
+			t.Errorf("the only connection is kept for leases: %d %s", a.Status, a.Body)
+		}
+		if err := k.Facade().DeleteKey(t.Context(), key.ID); err != nil {
+			t.Fatal(err)
+		}
+		if a := k.Post("/v1/messages", scenario.Messages); a.From() != "alpha" {
+			t.Errorf("without the key: %d %s", a.Status, a.Body)
+		}
+	})
 }
 
 func TestLeaseHeadersGoNoFurther(t *testing.T) {
-	k := scenario.Start(t)
-	alpha, _ := k.Pair()
-	s := newSession(t, k, leaseKey(t, k, "alpha").Key, "Q")
-	if a := s.post(s.hold()); a.Status != 200 {
-		t.Fatal(a.Body)
-	}
-	row := k.Last()
-	for name := range alpha.Requests()[0].Header {
-		if strings.Contains(strings.ToLower(name), "lease") {
-			t.Errorf("case 147: %s went upstream", name)
+	t.Run("case 147 lease headers stay here", func(t *testing.T) {
+		k := scenario.Start(t)
+		alpha, _ := k.Pair()
+		s := newSession(t, k, leaseKey(t, k, "alpha").Key, "Q")
+		if a := s.post(s.hold()); a.Status != 200 {
+			t.Fatal(a.Body)
 		}
-	}
-	for what, text := range map[string]string{"log": k.Log.String(), "activity": k.Do(http.MethodGet, "/api/activity", "", "Authorization", "Bearer "+k.Token).Body} {
-		if strings.Contains(text, "QQQQQQ") {
-			t.Errorf("case 147: the owner is in the %s", what)
+		row := k.Last()
+		for name := range alpha.Requests()[0].Header {
+			if strings.Contains(strings.ToLower(name), "lease") {
+				t.Errorf("%s went upstream", name)
+			}
 		}
-	}
-	if row.Result != "answered" {
-		t.Errorf("row %+v", row)
-	}
+		for what, text := range map[string]string{"log": k.Log.String(), "activity": k.Do(http.MethodGet, "/api/activity", "", "Authorization", "Bearer "+k.Token).Body} {
+			if strings.Contains(text, "QQQQQQ") {
+				t.Errorf("the owner is in the %s", what)
+			}
+		}
+		if row.Result != "answered" {
+			t.Errorf("row %+v", row)
+		}
+	})
 }
 
 func TestChangesEndLeases(t *testing.T) {
