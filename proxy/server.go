@@ -137,7 +137,8 @@ func (s *Server) routes(api http.Handler) http.Handler {
 		return mux
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if strings.HasPrefix(r.URL.Path, "/api/") && path.Clean(r.URL.Path) != strings.TrimSuffix(r.URL.Path, "/") {
+		clean := path.Clean("/" + r.URL.Path)
+		if strings.HasPrefix(clean+"/", "/api/") && clean != strings.TrimSuffix(r.URL.Path, "/") {
 			api.ServeHTTP(w, r) // the mux would lead to another path, with a page
 			return
 		}

@@ -31,8 +31,12 @@ func checkContentType(r *http.Request) error {
 	if header == "" && r.ContentLength == 0 {
 		return nil
 	}
-	if media, _, err := mime.ParseMediaType(header); err != nil || media != "application/json" {
+	media, params, err := mime.ParseMediaType(header)
+	if err != nil || media != "application/json" {
 		return errContentType
+	}
+	if set := params["charset"]; set != "" && !strings.EqualFold(set, "utf-8") {
+		return errCharset
 	}
 	return nil
 }

@@ -115,7 +115,7 @@ func TestBodyLimit(t *testing.T) {
 func TestContentTypes(t *testing.T) {
 	b := newBench(t)
 	for media, status := range map[string]int{
-		"application/json": 200, "Application/JSON; charset=utf-8": 200, "text/plain": 415, "text/json": 415,
+		"application/json": 200, "Application/JSON; charset=utf-8": 200, "text/plain": 415, "text/json": 415, "application/json; charset=utf-16": 415,
 		"application/x-www-form-urlencoded": 415, "multipart/form-data; boundary=x": 415, "application/json, text/plain": 415,
 	} {
 		t.Run(media, func(t *testing.T) {

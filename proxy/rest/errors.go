@@ -31,6 +31,7 @@ var (
 	errNoRoute      = &apiError{status: http.StatusNotFound, code: "NOT_FOUND", message: "There is no such route; GET /api/openapi.json lists them"}
 	errMethod       = &apiError{status: http.StatusMethodNotAllowed, code: "METHOD_NOT_ALLOWED", message: "Method not allowed"}
 	errContentType  = &apiError{status: http.StatusUnsupportedMediaType, code: "UNSUPPORTED_MEDIA_TYPE", message: "Content-Type must be application/json"}
+	errCharset      = &apiError{status: http.StatusUnsupportedMediaType, code: "UNSUPPORTED_MEDIA_TYPE", message: "The charset must be utf-8"}
 	errSlowBody     = &apiError{status: http.StatusRequestTimeout, code: "REQUEST_TIMEOUT", message: "The request body did not arrive in time"}
 	errEncoding     = &apiError{status: http.StatusUnsupportedMediaType, code: "UNSUPPORTED_ENCODING", message: "Send the body as it is, without a Content-Encoding"}
 	errTooLarge     = &apiError{status: http.StatusRequestEntityTooLarge, code: "PAYLOAD_TOO_LARGE", message: "The request body is larger than 1 MiB"}

@@ -105,3 +105,17 @@ func TestAHeldPortIsNamed(t *testing.T) {
 		t.Errorf("after the end: %v", err)
 	}
 }
+
+// A path of the management API that is spelt unclean leads nowhere: JSON, and
+// no redirect to a page.
+func TestUncleanManagementPathsAreNone(t *testing.T) {
+	k := scenario.Start(t)
+	for _, path := range []string{"//api/keys", "/./api/keys", "/x/../api/keys", "/api//keys", "//api"} {
+		for status, headers := range map[int][]string{404: {"Authorization", "Bearer " + k.Token}, 401: nil} {
+			a := k.Do(http.MethodGet, path, "", headers...)
+			if a.Status != status || !strings.HasPrefix(a.Header.Get("Content-Type"), "application/json") {
+				t.Errorf("%s: %d %s, want %d", path, a.Status, a.Body, status)
+			}
+		}
+	}
+}
