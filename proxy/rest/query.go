@@ -3,6 +3,7 @@ package rest
 import (
 	"fmt"
 	"maps"
+	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
@@ -33,6 +34,17 @@ func (q *query) err() error {
 		}
 	}
 	return q.merge.err()
+}
+
+// unasked is a handler that takes no parameter at all.
+func unasked(handler func(*api, *http.Request) (int, any, error)) func(*api, *http.Request) (int, any, error) {
+	return func(a *api, r *http.Request) (int, any, error) {
+		q := query{values: r.URL.Query()}
+		if err := q.err(); err != nil {
+			return 0, nil, err
+		}
+		return handler(a, r)
+	}
 }
 
 func (q *query) integer(name string, absent, low, high int) int {

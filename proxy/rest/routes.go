@@ -21,7 +21,7 @@ func (rt Route) shared() bool { return rt.Method == http.MethodGet && !rt.Public
 
 var routes = []Route{
 	{
-		Method: "GET", Path: "/api/state", handler: (*api).state,
+		Method: "GET", Path: "/api/state", handler: unasked((*api).state),
 		About: "everything a tray or a window shows, at one moment",
 	},
 	{
@@ -29,7 +29,7 @@ var routes = []Route{
 		About: "the event stream; a snapshot comes first",
 	},
 	{
-		Method: "GET", Path: "/api/catalog", handler: (*api).catalog,
+		Method: "GET", Path: "/api/catalog", handler: unasked((*api).catalog),
 		About: "the providers that can be added",
 	},
 	{
@@ -87,7 +87,7 @@ var routes = []Route{
 	},
 
 	{
-		Method: "GET", Path: "/api/resilience", handler: (*api).getResilience,
+		Method: "GET", Path: "/api/resilience", handler: unasked((*api).getResilience),
 		About: "the resilience settings in force and where each value comes from",
 	},
 	{
@@ -95,7 +95,7 @@ var routes = []Route{
 		About: "change resilience settings at once; null removes a stored value",
 	},
 	{
-		Method: "GET", Path: "/api/resilience/model-cooldowns", handler: (*api).listLockouts,
+		Method: "GET", Path: "/api/resilience/model-cooldowns", handler: unasked((*api).listLockouts),
 		About: "the locked models, the longest first",
 	},
 	{
@@ -137,7 +137,7 @@ var routes = []Route{
 		About: "requests and tokens by connection and model, from the activity that is kept; since, until",
 	},
 	{
-		Method: "GET", Path: "/api/rate-limits", handler: (*api).listLimits,
+		Method: "GET", Path: "/api/rate-limits", handler: unasked((*api).listLimits),
 		About: "which connections are under the request queue, and what waits",
 	},
 	{
@@ -159,7 +159,7 @@ var routes = []Route{
 	},
 
 	{
-		Method: "GET", Path: "/api/settings", handler: (*api).getSettings,
+		Method: "GET", Path: "/api/settings", handler: unasked((*api).getSettings),
 		About: "the product's settings",
 	},
 	{
