@@ -97,7 +97,7 @@ func TestNullSetsTheDefault(t *testing.T) {
 		},
 		"by command": func(t *testing.T, paths string) {
 			args := []string{"settings", "set"}
-			for _, path := range strings.FieldsSeq(paths) {
+			for path := range strings.FieldsSeq(paths) {
 				args = append(args, path+"=null")
 			}
 			command(t, k, args...)
