@@ -64,10 +64,7 @@ func (s *Service) AddKey(ctx context.Context, in KeyInput) (APIKey, error) {
 	if err := checkKeyRecord(rec, s.knows, true, true, now); err != nil {
 		return APIKey{}, err
 	}
-	if err := checkKeyName(keys, rec.Name, rec.ID); err != nil {
-		return APIKey{}, err
-	}
-	if err := s.notPasted("", "name", rec.Name); err != nil {
+	if err := s.checkKeyName(keys, rec.Name, rec.ID); err != nil {
 		return APIKey{}, err
 	}
 	if err := s.cfg.Store.SaveAPIKey(ctx, rec); err != nil {
@@ -80,16 +77,16 @@ func (s *Service) AddKey(ctx context.Context, in KeyInput) (APIKey, error) {
 	return shown, nil
 }
 
-// checkKeyName refuses a name that cannot be shown, or that a key other than
-// that of the id has.
-func checkKeyName(keys []KeyRecord, name, id string) error {
+// checkKeyName refuses a name that cannot be shown, that holds a connection's
+// key, or that a key other than that of the id has.
+func (s *Service) checkKeyName(keys []KeyRecord, name, id string) error {
 	if unreadable(name) {
 		return Invalid("name", "must not contain control characters or signs that nobody sees")
 	}
 	if slices.ContainsFunc(keys, func(k KeyRecord) bool { return k.ID != id && strings.EqualFold(k.Name, name) }) {
 		return ErrKeyName
 	}
-	return nil
+	return s.notPasted("", "name", name)
 }
 
 // EditKey changes the fields that the patch holds; the next request of the
@@ -124,10 +121,7 @@ func (s *Service) EditKey(ctx context.Context, id string, p KeyPatch) (APIKey, e
 		return APIKey{}, err
 	}
 	if rec.Name != keys[i].Name { // keys may be older than the rule
-		if err := checkKeyName(keys, rec.Name, id); err != nil {
-			return APIKey{}, err
-		}
-		if err := s.notPasted("", "name", rec.Name); err != nil {
+		if err := s.checkKeyName(keys, rec.Name, id); err != nil {
 			return APIKey{}, err
 		}
 	}
