@@ -4,7 +4,7 @@ import (
 	"net/http"
 
 	"breakwater/proxy/catalog"
-	"breakwater/proxy/control"
+	"breakwater/proxy/scrub"
 	"breakwater/resilience/outcome"
 )
 
@@ -18,29 +18,11 @@ func (t *attempt) secret() string {
 }
 
 // scrub takes the credential out of an error's text.
-func (t *attempt) scrub(text []byte) []byte { return control.Scrub(text, t.secret()) }
+func (t *attempt) scrub(text []byte) []byte { return scrub.Text(text, t.secret()) }
 
 // scrubHeader takes it out of the headers of a refusal, which may be handed on.
 func (t *attempt) scrubHeader(h http.Header) http.Header {
-	return t.scrubbed(h, func(v string) bool { return true })
-}
-
-// scrubAnswer does the same for an answer, whose headers are only searched for
-// the whole credential: it is on everybody's way.
-func (t *attempt) scrubAnswer(h http.Header) {
-	secret := t.secret()
-	t.scrubbed(h, func(v string) bool { return control.Mentions(v, secret) })
-}
-
-// scrubbed changes the values that look suspicious in place.
-func (t *attempt) scrubbed(h http.Header, suspicious func(string) bool) http.Header {
-	for _, values := range h {
-		for i, v := range values {
-			if suspicious(v) {
-				values[i] = string(t.scrub([]byte(v)))
-			}
-		}
-	}
+	scrub.Header(h, t.secret())
 	return h
 }
 

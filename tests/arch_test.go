@@ -72,8 +72,13 @@ var rules = []rule{
 		"frames are cut from bytes, wherever these come from",
 	},
 	{
+		"proxy/scrub", nil,
+		[]string{"net/http/...", "os/..."},
+		"secrets are taken out of bytes, wherever these come from",
+	},
+	{
 		"proxy/control",
-		[]string{"resilience/...", "proxy/catalog", "proxy/dialect", "build", "golang.org/x/sync/...", "golang.org/x/crypto/scrypt"},
+		[]string{"resilience/...", "proxy/catalog", "proxy/dialect", "proxy/scrub", "build", "golang.org/x/sync/...", "golang.org/x/crypto/scrypt"},
 		[]string{"net/http/...", "database/sql/..."},
 		"the facade is plain types over the core: no transport, no database, no window",
 	},

@@ -1,4 +1,4 @@
-package control
+package scrub
 
 import (
 	"strings"
@@ -24,7 +24,7 @@ func TestScrub(t *testing.T) {
 		{"an escape that looks like its first letter", "nQq7Lm2Vd9RtB4wZs8KpN", `"\nQq7Lm2Vd9RtB4wZs8KpN"`, `"\n[redacted]"`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			if got := string(Scrub([]byte(tc.text), tc.secret)); got != tc.want {
+			if got := string(Text([]byte(tc.text), tc.secret)); got != tc.want {
 				t.Errorf("got %q, want %q", got, tc.want)
 			}
 		})
@@ -44,7 +44,7 @@ func TestScrubLeavesNoPart(t *testing.T) {
 			}
 			text.WriteString(p)
 		}
-		got := string(Scrub([]byte(text.String()), secret))
+		got := string(Text([]byte(text.String()), secret))
 		part := secret[len("sk-test-"):]
 		for i := range len(part) - scrubbedRun + 1 {
 			if run := part[i : i+scrubbedRun]; strings.Contains(got, run) {
@@ -65,9 +65,23 @@ func TestScrubLeavesNoPart(t *testing.T) {
 func FuzzScrub(f *testing.F) {
 	f.Add("bad key sk-ant-api03-Xq7Lm2****8KpN", "sk-ant-api03-Xq7Lm2Vd9RtB4wZs8KpN")
 	f.Fuzz(func(t *testing.T, text, secret string) {
-		got := Scrub([]byte(text), secret)
+		got := Text([]byte(text), secret)
 		if len(secret) >= minScrubbed && Mentions(string(got), secret) && !strings.Contains("[redacted]", secret) {
 			t.Errorf("Scrub(%q, %q) = %q", text, secret, got)
 		}
 	})
+}
+
+func TestHeadersOfARefusalLoseEveryPartOfTheSecret(t *testing.T) {
+	const secret = "sk-ant-api03-Xq7Lm2Vd9RtB4wZs8KpN"
+	refusal := map[string][]string{"X-Key": {"bad " + secret, "ends in ZZs8KpN"}, "X-Id": {"req_1"}}
+	Header(refusal, secret)
+	if refusal["X-Key"][0] != "bad [redacted]" || refusal["X-Key"][1] != "ends in Z[redacted]" || refusal["X-Id"][0] != "req_1" {
+		t.Errorf("got %v", refusal)
+	}
+	answer := map[string][]string{"X-Key": {"bad " + secret, "ends in ZZs8KpN"}}
+	Answer(answer, secret)
+	if answer["X-Key"][0] != "bad [redacted]" || answer["X-Key"][1] != "ends in ZZs8KpN" {
+		t.Errorf("got %v", answer)
+	}
 }

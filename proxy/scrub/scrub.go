@@ -1,4 +1,6 @@
-package control
+// Package scrub takes secrets out of what an upstream wrote before it goes on to
+// a client, the log or the store (case P50).
+package scrub
 
 import (
 	"bytes"
@@ -20,10 +22,10 @@ const (
 
 var redacted = []byte("[redacted]")
 
-// Scrub takes a secret out of what an upstream wrote: some repeat it in their
+// Text takes a secret out of what an upstream wrote: some repeat it in their
 // error messages, whole or with stars in its middle, and clients show and log
 // them. It returns the text itself where there is nothing to take out.
-func Scrub(text []byte, secret string) []byte {
+func Text(text []byte, secret string) []byte {
 	switch {
 	case len(secret) < minScrubbed:
 		return text
@@ -50,6 +52,28 @@ func Scrub(text []byte, secret string) []byte {
 		return text
 	}
 	return append(out, text[done:]...)
+}
+
+// Header takes the secret out of the headers of a refusal, which may be handed
+// on: the values are changed in place.
+func Header(h map[string][]string, secret string) {
+	for _, values := range h {
+		for i, v := range values {
+			values[i] = string(Text([]byte(v), secret))
+		}
+	}
+}
+
+// Answer does the same for the headers of an answer, which are only searched for
+// the whole secret: every answer passes here.
+func Answer(h map[string][]string, secret string) {
+	for _, values := range h {
+		for i, v := range values {
+			if Mentions(v, secret) {
+				values[i] = string(Text([]byte(v), secret))
+			}
+		}
+	}
 }
 
 // Mentions reports, at little cost, whether a text may hold the whole secret.
