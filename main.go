@@ -13,7 +13,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
-	"syscall"
 
 	"breakwater/build"
 	"breakwater/db"
@@ -50,7 +49,7 @@ func main() { os.Exit(run(os.Args[1:])) }
 func run(args []string) int {
 	args = asksHelp(cli.Hoist(args, cli.ProgramCommands()...))
 	if len(args) > 0 && cli.Has(args[0]) {
-		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+		ctx, stop := signal.NotifyContext(context.Background(), endSignals()...)
 		defer stop()
 		return command(ctx, args)
 	}
@@ -68,7 +67,7 @@ func run(args []string) int {
 	if o.demo {
 		o.dataDir = filepath.Join(o.dataDir, db.DemoDir)
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), endSignals()...)
 	defer stop()
 	switch o.command {
 	case "version":

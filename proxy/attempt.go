@@ -186,7 +186,7 @@ func (t *attempt) send(ctx context.Context, body []byte) (*http.Response, error)
 	ep, _ := r.Endpoint(x.rt.dialect)
 	return x.s.up.Do(ctx, upstream.Call{
 		Method: x.r.Method, Dialect: x.rt.dialect, BaseURL: ep.URL, Path: x.rt.path, Query: x.r.URL.RawQuery,
-		Header: x.r.Header, Body: body,
+		Header: x.r.Header, Own: x.s.own, Body: body,
 		Auth: authFor(r, ep), Credential: r.Credential(), Key: t.key, Proxy: r.Proxy(), Via: x.via(), Last: t.last(), UserAgent: r.Record.UserAgent,
 	})
 }

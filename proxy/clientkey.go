@@ -7,6 +7,7 @@ import (
 
 	"breakwater/proxy/control"
 	"breakwater/proxy/dialect"
+	"breakwater/proxy/scrub"
 )
 
 // grant returns what a client may use, or why it may use nothing (ruling 33).
@@ -25,6 +26,12 @@ func (s *Server) grant(r *http.Request) (control.Grant, error) {
 		return control.Grant{}, nil
 	}
 	return g, err
+}
+
+// own reports whether a text holds our token or a key of ours, which no provider
+// may see whatever header it came in (ruling 33).
+func (s *Server) own(text string) bool {
+	return scrub.Mentions(text, s.token) || control.HoldsOwnKey(text)
 }
 
 // keyRefusal is the answer to a client that may not use the proxy (settings

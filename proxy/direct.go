@@ -78,7 +78,7 @@ func (x *exchange) rested(l *leg, resting []resilience.Exclusion) bool {
 
 // ask is what the request wants of a connection for a model.
 func (x *exchange) ask(model string) control.Ask {
-	return control.Ask{Dialect: x.rt.dialect, Model: model, Admits: admits(x.r.Header), Grant: x.grant, Hold: x.hold}
+	return control.Ask{Dialect: x.rt.dialect, Model: model, Admits: x.s.admits(x.r.Header), Grant: x.grant, Hold: x.hold}
 }
 
 // pinned keeps the connection that the client named, if it named one.

@@ -3,7 +3,6 @@ package proxy
 import (
 	"net"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -29,21 +28,21 @@ func (s *Server) guard(next http.Handler) http.Handler {
 			s.plainError(w, r, http.StatusForbidden, "foreign_host", "This proxy answers only to loopback names such as 127.0.0.1 and localhost.")
 			return
 		}
-		origin := r.Header.Get("Origin")
-		if origin == "" {
-			if site := r.Header.Get("Sec-Fetch-Site"); site == "cross-site" || site == "same-site" {
+		origins := r.Header.Values("Origin")
+		if len(origins) == 0 {
+			if slices.ContainsFunc(r.Header.Values("Sec-Fetch-Site"), foreignSite) {
 				s.plainError(w, r, http.StatusForbidden, "cross_site", "Requests from web pages are refused.")
 				return
 			}
 			next.ServeHTTP(w, r)
 			return
 		}
-		if !s.originAllowed(origin) {
+		if !s.originsAllowed(origins) {
 			s.plainError(w, r, http.StatusForbidden, "foreign_origin", "This origin is not in the setting allowedOrigins.")
 			return
 		}
 		h := w.Header()
-		h.Set("Access-Control-Allow-Origin", origin)
+		h.Set("Access-Control-Allow-Origin", origins[0])
 		h.Add("Vary", "Origin")
 		if r.Method == http.MethodOptions && r.Header.Get("Access-Control-Request-Method") != "" {
 			h.Set("Access-Control-Allow-Methods", "GET, POST, PUT, PATCH, DELETE, OPTIONS")
@@ -56,13 +55,17 @@ func (s *Server) guard(next http.Handler) http.Handler {
 	})
 }
 
-// originAllowed compares the whole origin, never a part of it (case P48).
-func (s *Server) originAllowed(origin string) bool {
-	u, err := url.Parse(origin)
-	if err != nil || u.Host == "" {
-		return false
-	}
-	return slices.Contains(s.svc.Config().AllowedOrigins, u.Scheme+"://"+u.Host)
+// originsAllowed judges every value: none is excused by another one, and an
+// empty one, a list or "null" is in no setting. An origin is compared whole,
+// never a part of it (case P48).
+func (s *Server) originsAllowed(origins []string) bool {
+	allowed := s.svc.Config().AllowedOrigins
+	return !slices.ContainsFunc(origins, func(o string) bool { return !slices.Contains(allowed, o) })
+}
+
+// foreignSite reports whether a browser says that another site's page asks.
+func foreignSite(v string) bool {
+	return strings.Contains(v, "cross-site") || strings.Contains(v, "same-site")
 }
 
 // bearer returns the Bearer token of an Authorization header.

@@ -106,8 +106,11 @@ func (s *Server) bodyRefusal(err error) *dialect.Refusal {
 // admits returns the test whether the client brought a credential that a
 // passthrough connection may forward: one of the provider's own kind, never
 // another key that happens to be in the header (ruling 34).
-func admits(h http.Header) func(*control.Route) bool {
+func (s *Server) admits(h http.Header) func(*control.Route) bool {
 	token := bearer(h)
+	if s.own(token) {
+		token = "" // a list of several, or a key that only looks like a provider's
+	}
 	return func(r *control.Route) bool {
 		for _, prefix := range r.Provider.PassthroughPrefixes {
 			if strings.HasPrefix(token, prefix) {

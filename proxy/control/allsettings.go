@@ -129,6 +129,9 @@ func (s *Service) patchOwn(p SettingsPatch) (Settings, map[string]any, error) {
 	if err := CheckLanguage(p.Language); err != nil {
 		return next, writes, err
 	}
+	if err := checkOrigins(p.AllowedOrigins); err != nil {
+		return next, writes, err
+	}
 	set(&next.Notifications, p.Notifications)
 	set(&next.Theme, p.Theme)
 	set(&next.Language, p.Language)

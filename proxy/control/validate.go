@@ -205,9 +205,6 @@ func unreadable(name string) bool {
 	return strings.ContainsFunc(name, hidden) || !strings.ContainsFunc(name, seen)
 }
 
-// maxOrigins is how many web origins may be allowed.
-const maxOrigins = 100
-
 // Languages are the codes of the languages that the desktop speaks.
 func Languages() []string { return []string{"en", "es", "mr"} }
 
@@ -237,15 +234,6 @@ func checkSettings(s Settings) error {
 	if u, err := url.Parse(s.ClaudeBaseURL); s.ClaudeBaseURL != "" && (err != nil || u.Host == "" || u.User != nil ||
 		u.RawQuery != "" || u.Fragment != "" || u.Scheme != "https" && !(u.Scheme == "http" && isPrivateHost(u.Hostname()))) {
 		bad.add("claudeBaseUrl", "must be a URL that begins with https://, or http:// on this machine and in private networks")
-	}
-	if len(s.AllowedOrigins) > maxOrigins {
-		bad.add("allowedOrigins", "at most %d origins", maxOrigins)
-	}
-	for _, o := range s.AllowedOrigins {
-		u, err := url.Parse(o)
-		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.Scheme+"://"+u.Host != o {
-			bad.add("allowedOrigins", "%q is no origin; write it as http://localhost:5173", o)
-		}
 	}
 	return bad.err()
 }

@@ -53,7 +53,7 @@ func (a *Account) State() AccountState {
 // control serves the control interface. A web page must not reach it: neither
 // by its own origin nor by a name that it made point to loopback.
 func (s *Server) control(w http.ResponseWriter, r *http.Request) {
-	if !loopbackHost(r.Host) || r.Header.Get("Origin") != "" {
+	if !loopbackHost(r.Host) || len(r.Header.Values("Origin")) > 0 {
 		reply403(w)
 		return
 	}

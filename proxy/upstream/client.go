@@ -140,13 +140,16 @@ func (c *Client) Close() { c.ways.Load().closeIdle() }
 
 // Call is one request to one provider.
 type Call struct {
-	Method     string
-	Dialect    dialect.Name
-	BaseURL    string // of the endpoint
-	Path       string // below the base, "/messages"
-	Query      string
-	Header     http.Header // the client's
-	Body       []byte      // nil for none
+	Method  string
+	Dialect dialect.Name
+	BaseURL string // of the endpoint
+	Path    string // below the base, "/messages"
+	Query   string
+	Header  http.Header // the client's
+	// Own reports whether a text holds a credential of Breakwater's: no header
+	// or parameter of the client's that does is sent on (ruling 33). Nil knows none.
+	Own        func(string) bool
+	Body       []byte // nil for none
 	Auth       catalog.Auth
 	Credential catalog.CredentialKind
 	Key        string
@@ -176,7 +179,7 @@ func (c *Client) Do(ctx context.Context, call Call) (*http.Response, error) {
 		return nil, err
 	}
 	u := *to.url
-	u.RawQuery = joinQuery(u.RawQuery, call.Query)
+	u.RawQuery = joinQuery(u.RawQuery, call.foreignQuery())
 	if c.clock.jumped(c.ahead()) {
 		// What was open before the machine slept is dead, and does not know.
 		c.ways.Load().closeIdle()

@@ -3,6 +3,8 @@ package upstream
 import (
 	"maps"
 	"net/http"
+	"net/url"
+	"slices"
 	"strings"
 
 	"breakwater/proxy/catalog"
@@ -43,7 +45,9 @@ func requestHeader(c Call) http.Header {
 	out := make(http.Header, len(c.Header)+4)
 	for name, values := range c.Header {
 		if forwards(name) {
-			out[name] = values
+			if values = c.foreign(values); len(values) > 0 {
+				out[name] = values
+			}
 		}
 	}
 	for _, listed := range c.Header.Values("Connection") {
@@ -67,6 +71,27 @@ func requestHeader(c Call) http.Header {
 	return out
 }
 
+// foreign returns the values that hold no credential of ours.
+func (c Call) foreign(values []string) []string {
+	if c.Own == nil || !slices.ContainsFunc(values, c.Own) {
+		return values
+	}
+	return slices.DeleteFunc(slices.Clone(values), c.Own)
+}
+
+// foreignQuery returns the client's query without the parameters that hold a
+// credential of ours, as it came where there is none.
+func (c Call) foreignQuery() string {
+	if c.Query == "" || c.Own == nil {
+		return c.Query
+	}
+	holds := func(pair string) bool {
+		plain, err := url.QueryUnescape(pair)
+		return c.Own(pair) || err == nil && c.Own(plain)
+	}
+	return strings.Join(slices.DeleteFunc(strings.Split(c.Query, "&"), holds), "&")
+}
+
 var (
 	identity         = []string{"identity"}
 	contentType      = []string{"application/json"}
@@ -76,8 +101,9 @@ var (
 func credential(out http.Header, c Call) {
 	switch c.Credential {
 	case catalog.PassthroughCredential:
-		if v := c.Header.Values("Authorization"); len(v) > 0 {
-			out["Authorization"] = v
+		// The first value is the login that was judged; others are not sent along.
+		if v := c.foreign(c.Header.Values("Authorization")); len(v) > 0 {
+			out["Authorization"] = v[:1:1]
 		}
 		return
 	case catalog.NoCredential:
