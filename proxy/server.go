@@ -78,7 +78,7 @@ func New(o Options) *Server {
 		s.limits = DefaultLimits()
 	}
 	s.http = &http.Server{
-		Handler: s.guard(s.routes(o.API)), ReadHeaderTimeout: s.limits.Head, IdleTimeout: keepAliveTimeout,
+		Handler: attend(s.guard(s.routes(o.API))), ConnContext: withConn, ReadHeaderTimeout: s.limits.Head, IdleTimeout: keepAliveTimeout,
 		MaxHeaderBytes: maxRequestHeader, ErrorLog: slog.NewLogLogger(o.Log.Handler(), slog.LevelDebug),
 	}
 	return s
