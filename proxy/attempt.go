@@ -13,7 +13,6 @@ import (
 	"breakwater/proxy/upstream"
 	"breakwater/resilience"
 	"breakwater/resilience/admission"
-	"breakwater/resilience/combo"
 	"breakwater/resilience/outcome"
 	"breakwater/resilience/settings"
 	"breakwater/resilience/watchdog"
@@ -32,7 +31,7 @@ type exchange struct {
 	began  time.Time
 	act    control.Activity
 	// failures are the attempts that failed before the commit point.
-	failures []failure
+	failures []resilience.Failure
 	// local is the last refusal of a gate or queue of ours.
 	local *admission.Error
 	// served tells that a target has answered in full.
@@ -50,19 +49,6 @@ type exchange struct {
 	// side is the request that this one is a part of, nil for a client's own:
 	// members of a fusion panel and steps of a pipeline have one.
 	side *exchange
-}
-
-// failure is an attempt that failed before the client saw anything of it.
-type failure struct {
-	route   *control.Route
-	model   string        // as sent
-	target  *combo.Target // of a combo, nil otherwise
-	outcome outcome.Outcome
-	until   time.Time // end of the cooldown that followed, in core time
-	header  http.Header
-	body    []byte
-	code    string // the word for a broken stream, in place of the reason
-	wall    bool   // handed on untouched (ruling 42)
 }
 
 // verdict is what an attempt means for the attempt loop.
@@ -101,6 +87,7 @@ func (x *exchange) try(ctx context.Context, a *resilience.Attempt, l *leg, withi
 		x: x, ctx: ctx, leg: l, permit: a, route: r, model: l.model, began: time.Now(),
 		recovery: x.s.svc.InForce().StreamRecovery,
 	}
+	t.reopening = resilience.Reopening{Enabled: t.recovery.Enabled, Probe: x.rt.probe}
 	t.until = limitOf(t.began, within)
 	for {
 		v := t.once() //nolint:contextcheck // the exchange holds the request and its context
@@ -113,7 +100,7 @@ func (x *exchange) try(ctx context.Context, a *resilience.Attempt, l *leg, withi
 		case v != again:
 			return v
 		}
-		t.reopened++
+		t.reopening.Made++
 		t.usage = dialect.Usage{}
 	}
 }
@@ -261,16 +248,15 @@ type attempt struct {
 	code   string // of the last failure of a stream
 	usage  dialect.Usage
 	ttfb   time.Duration // until the answer's headers, 0: none came
-	// recovery holds the switches, reopened how often they were made use of.
-	recovery settings.StreamRecovery
-	reopened int
-	trimmed  bool                // asked again with fewer tools
-	claude   *control.ClaudeCall // nil: no Claude subscription
-	key      string              // the credential that is sent
-	renewed  bool                // the login was refreshed for this attempt
-	kept     *relay              // an earlier try that had begun to say something
-	ahead    time.Duration       // of the wall clock when the present call began
-	woken    bool                // it was made again after a sleep
+	// recovery holds the switches, reopening how often they were made use of.
+	recovery  settings.StreamRecovery
+	reopening resilience.Reopening
+	trimmed   bool                // asked again with fewer tools
+	claude    *control.ClaudeCall // nil: no Claude subscription
+	key       string              // the credential that is sent
+	renewed   bool                // the login was refreshed for this attempt
+	kept      *relay              // an earlier try that had begun to say something
+	ahead     time.Duration       // of the wall clock when the present call began
 }
 
 // fail reports a failure before the commit point and says how to go on.
@@ -287,13 +273,14 @@ func (t *attempt) fail(o outcome.Outcome, header http.Header, body []byte) verdi
 		DurationMs: time.Since(t.began).Milliseconds(), Until: x.s.svc.Real(effect.Until),
 	}, t.route)
 	x.act.FailedOver = true
-	f := failure{
-		route: t.route, model: t.model, outcome: o, until: effect.Until, header: t.scrubHeader(header), body: t.scrub(body),
-		code: t.code, target: t.leg.target,
+	f := resilience.Failure{
+		Connection: t.route.Record.ID, Name: t.route.Record.Name, Provider: t.route.Provider.ID, Model: t.model,
+		Outcome: o, Until: effect.Until, Code: t.code, Header: t.scrubHeader(header), Body: t.scrub(body),
+		PerModelQuota: t.route.PerModelQuota(), Passthrough: t.route.Credential() == catalog.PassthroughCredential,
 	}
 	t.leave(o)
 	if x.combo.ends(&f) {
-		x.handOn(f)
+		x.forward(f, false)
 		return ended
 	}
 	x.failures = append(x.failures, f)

@@ -12,7 +12,7 @@ import (
 
 	"breakwater/proxy/control"
 	"breakwater/proxy/dialect"
-	"breakwater/resilience/classify"
+	"breakwater/resilience"
 	"breakwater/resilience/outcome"
 )
 
@@ -106,22 +106,9 @@ func (s *relay) lost(ctx context.Context, err error) verdict {
 	return s.t.fail(o, nil, nil)
 }
 
-// maxReopened is how often one target is asked again at most.
-const maxReopened = 4
-
-// asksAgain reports whether the same target is asked again after this failure:
-// where recovery is switched on, and once after a sleep of the machine.
+// asksAgain reports whether the same target is asked again after this failure.
 func (t *attempt) asksAgain(ctx context.Context, err error) bool {
-	if t.x.s.up.SleptSince(t.ahead) && !t.woken && !t.x.rt.probe {
-		t.woken = true
-		return true
-	}
-	return t.reopens() && mayReopen(context.Cause(ctx), err)
-}
-
-// reopens reports whether the same target may be asked again.
-func (t *attempt) reopens() bool {
-	return t.recovery.Enabled && t.reopened < maxReopened && !t.x.rt.probe
+	return t.reopening.Asks(breakOf(context.Cause(ctx), err), t.x.s.up.SleptSince(t.ahead))
 }
 
 // reopen asks the same target again. Only the end of the last try is reported,
@@ -134,21 +121,24 @@ func (t *attempt) reopen(o outcome.Outcome) verdict {
 	return again
 }
 
-// mayReopen tells which failures another try of the same target may cure
-// (stream sheet §6.6): broken connections, not what nobody knows.
-func mayReopen(cause, err error) bool {
-	if _, ok := errors.AsType[overdue](cause); ok {
-		return kindOf(cause, err) == classify.Stalled
+// breakOf says how a call ended that brought no whole answer.
+func breakOf(cause, err error) resilience.Break {
+	_, late := errors.AsType[overdue](cause)
+	return resilience.Break{
+		Kind: kindOf(cause, err), Overdue: late,
+		Final:      errors.Is(cause, context.Canceled) || errors.Is(err, context.Canceled) || isTLS(err),
+		Connection: fromTransport(err),
+	}
+}
+
+// fromTransport reports whether an error is the transport's.
+func fromTransport(err error) bool {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || isUnknownHost(err) || isRefused(err) || isStreamReset(err) {
+		return true
 	}
 	var system syscall.Errno
 	var network net.Error
-	switch {
-	case errors.Is(cause, context.Canceled), errors.Is(err, context.Canceled), isTLS(err):
-		return false
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), isUnknownHost(err), isRefused(err):
-		return true
-	}
-	return errors.As(err, &system) || errors.As(err, &network) || isStreamReset(err)
+	return errors.As(err, &system) || errors.As(err, &network)
 }
 
 // isStreamReset reports whether the other side of an HTTP/2 connection broke

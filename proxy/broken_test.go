@@ -34,7 +34,7 @@ func TestReopenable(t *testing.T) {
 		{"something unknown", nil, errors.New("malformed chunk"), false},
 	} {
 		t.Run("case 180 "+tt.name, func(t *testing.T) {
-			if got := mayReopen(tt.cause, tt.err); got != tt.want {
+			if got := breakOf(tt.cause, tt.err).Reopenable(); got != tt.want {
 				t.Errorf("got %v", got)
 			}
 		})

@@ -2,7 +2,6 @@ package proxy
 
 import (
 	"context"
-	"net/http"
 	"slices"
 	"time"
 
@@ -32,7 +31,6 @@ type comboWalk struct {
 	pass     pass
 	parts    parts
 	refusal  *combo.Refusal // why there was no plan
-	stop     string         // the terminal reason that ends the request early
 }
 
 // trial is a target that was asked, for the diagnostics.
@@ -40,29 +38,11 @@ type trial struct{ provider, model string }
 
 // pass is one walk over all targets.
 type pass struct {
-	used     combo.Exhaustion
-	spoilt   map[string]bool // models that this very request has failed on
+	resilience.Pass
 	excluded []combo.Excluded
 	resting  []*combo.Target // excluded by what time ends
 	holds    []admission.Hold
-	sent     int
-	alike    int // failures in a row that are the same
-	last     string
 }
-
-// Terminal reasons of the loop itself (combos sheet §2.1).
-const (
-	stopAttempts  = "max_attempts_exceeded"
-	stopTimeout   = "combo_timeout"
-	stopProtected = "protected_target"
-	stopAlike     = "identical_errors"
-	stopRequest   = "request_invalid"
-)
-
-const (
-	loopLimit = 10 * time.Minute // for a whole request
-	maxAlike  = 3                // identical failures in a row
-)
 
 // runCombo answers a request for a combo.
 func (x *exchange) runCombo(c *combo.Combo) {
@@ -92,7 +72,7 @@ func (x *exchange) runCombo(c *combo.Combo) {
 // dispatch plans the request and makes its passes: the set and its retries. The
 // selection is not redone after a wait.
 func (w *comboWalk) dispatch() verdict {
-	w.stop, w.pass = "", pass{}
+	w.pass = pass{}
 	if !w.planned() {
 		return tryNext
 	}
@@ -105,7 +85,7 @@ func (w *comboWalk) dispatch() verdict {
 		if w.once() == ended {
 			return ended
 		}
-		if set >= w.config.MaxSetRetries || w.stop != "" || w.pass.sent == 0 {
+		if set >= w.config.MaxSetRetries || w.stopped() || w.pass.Sent == 0 {
 			return tryNext
 		}
 		if !w.sleep(ms(w.config.SetRetryDelayMs)) {
@@ -136,7 +116,7 @@ func (w *comboWalk) planned() bool {
 // once tries the targets in their order until one answers.
 func (w *comboWalk) once() verdict {
 	w.walk = w.planner.Walk(w.plan, w.request)
-	for w.stop == "" {
+	for !w.stopped() {
 		t, refused, ok := w.walk.Next()
 		if !ok {
 			break
@@ -150,7 +130,7 @@ func (w *comboWalk) once() verdict {
 		}
 		w.walk.Fail(t)
 	}
-	if w.pass.sent == 0 && w.stop == "" {
+	if w.pass.Sent == 0 && !w.stopped() {
 		for _, t := range w.plan.LastResort {
 			if w.target(t) == ended {
 				return ended
@@ -170,7 +150,7 @@ func (w *comboWalk) rest(t *combo.Target, plan resilience.Plan) {
 // now: the tries in between may have taken long. Each comes back once.
 func (w *comboWalk) returned() verdict {
 	resting := w.pass.resting
-	for w.stop == "" {
+	for !w.stopped() {
 		i := slices.IndexFunc(resting, func(t *combo.Target) bool { return len(w.x.plan(w.legs(t)).Targets) > 0 })
 		if i < 0 {
 			return tryNext
@@ -189,7 +169,7 @@ func (w *comboWalk) returned() verdict {
 // target tries one target on the connections it may use.
 func (w *comboWalk) target(t *combo.Target) verdict {
 	x := w.x
-	if _, skip := w.pass.used.Skip(t); skip || w.pass.spoilt[t.Model] {
+	if w.pass.Excludes(t) {
 		w.exclude(t, combo.Exhausted, time.Time{})
 		return tryNext
 	}
@@ -232,17 +212,17 @@ func (w *comboWalk) try(ctx context.Context, t *combo.Target, legs []*leg, plan 
 		}
 		fresh := w.x.failures[before:]
 		for i := range fresh {
-			seen = append(seen, w.note(t, &fresh[i]))
+			seen = append(seen, w.record(t, &fresh[i]))
 		}
 		if len(fresh) == 0 {
 			w.rest(t, plan)
 			return tryNext
 		}
 		last := &fresh[len(fresh)-1]
-		if w.stop == "" && !combo.MayLeave(t, seen) {
-			w.stop = stopProtected
+		if !w.stopped() && !combo.MayLeave(t, seen) {
+			w.pass.Stop = resilience.StopProtected
 		}
-		if w.stop != "" || !w.again(t, last, legs, retry) {
+		if w.stopped() || !w.again(t, last, legs, retry) {
 			return w.leave(last) //nolint:contextcheck // the exchange holds the request and its context
 		}
 		if !w.sleep(ms(w.config.RetryDelayMs)) { //nolint:contextcheck // the exchange holds the request and its context
@@ -252,27 +232,19 @@ func (w *comboWalk) try(ctx context.Context, t *combo.Target, legs []*leg, plan 
 	}
 }
 
-// leave is the pause before the next target, which only a broken gateway asks
-// for (combos sheet §2.5, "fallbackDelay"), and the look at the ceilings.
-func (w *comboWalk) leave(f *failure) verdict {
-	delay := min(ms(w.config.FallbackDelayMs), f.outcome.Cooldown)
-	gateway := f.outcome.Status == 502 || f.outcome.Status == 503 || f.outcome.Status == 504
-	if w.stop == "" && gateway && delay > 0 && f.outcome.Cooldown <= 5*time.Second && !w.sleep(delay) {
+// leave is the pause before the next target and the look at the ceilings.
+func (w *comboWalk) leave(f *resilience.Failure) verdict {
+	delay := resilience.FallbackDelay(f, ms(w.config.FallbackDelayMs))
+	if !w.stopped() && delay > 0 && !w.sleep(delay) {
 		return w.left()
 	}
-	limit := ms(w.config.ComboTimeoutMs)
-	if limit <= 0 || limit > loopLimit {
-		limit = loopLimit
-	}
-	switch {
-	case w.stop != "":
-	case w.full():
-		w.stop = stopAttempts
-	case time.Since(w.x.began)-w.spent.Time >= limit:
-		w.stop = stopTimeout
-	}
+	limits := resilience.Limits{Attempts: w.config.MaxGlobalAttempts, Time: ms(w.config.ComboTimeoutMs)}
+	w.pass.CheckLimits(limits, w.attempts, time.Since(w.x.began)-w.spent.Time)
 	return tryNext
 }
+
+// stopped reports whether the walk ends before its last target.
+func (w *comboWalk) stopped() bool { return w.pass.Stop != resilience.NotStopped }
 
 // full reports whether the request has used up its attempts. Outside combos
 // there is no bound: every connection is asked once.
@@ -284,20 +256,16 @@ func (w *comboWalk) count(l *leg) {
 		return
 	}
 	w.attempts++
-	w.pass.sent++
+	w.pass.Sent++
 	w.tried = append(w.tried, trial{l.route.Provider.ID, l.model})
 }
 
-// again reports whether the same target is worth another attempt soon. What put
-// the connection or the model aside is not: the next target is quicker than any
-// delay (combos sheet §2.5, "Lockout on retry").
-func (w *comboWalk) again(t *combo.Target, f *failure, legs []*leg, retry int) bool {
-	switch {
-	case retry >= w.config.MaxRetries, w.full(), !retriable(f), !f.until.IsZero(),
-		w.config.FailoverExplicit && w.follows(t):
-		return false
+// again reports whether the same target is worth another attempt soon.
+func (w *comboWalk) again(t *combo.Target, f *resilience.Failure, legs []*leg, retry int) bool {
+	r := resilience.Retries{
+		Made: retry, Max: w.config.MaxRetries, Exhausted: w.full(), FailoverFirst: w.config.FailoverExplicit, Last: !w.follows(t),
 	}
-	return len(w.x.plan(legs).Targets) > 0
+	return resilience.RetriesTarget(f, r) && len(w.x.plan(legs).Targets) > 0
 }
 
 // follows reports whether further targets come after t.
@@ -369,17 +337,3 @@ func (w *comboWalk) sleep(d time.Duration) bool {
 }
 
 func ms(n int) time.Duration { return time.Duration(n) * time.Millisecond }
-
-// retriable reports whether a failure may pass in a moment (combos sheet §2.5,
-// column "Same-target retry").
-func retriable(f *failure) bool {
-	if f.code != "" || !blames(f) {
-		return false
-	}
-	switch f.outcome.Status {
-	case http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusInternalServerError,
-		http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-		return true
-	}
-	return false
-}

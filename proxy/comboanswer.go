@@ -16,7 +16,6 @@ import (
 	"breakwater/resilience"
 	"breakwater/resilience/admission"
 	"breakwater/resilience/combo"
-	"breakwater/resilience/outcome"
 )
 
 // The codes and terminal reasons of a combo's final answers (combos sheet
@@ -42,8 +41,8 @@ func (w *comboWalk) giveUp() {
 		x.s.svc.Warn(control.Alert{Kind: control.AlertNothingLeft, Dialect: string(x.rt.dialect), Combo: w.combo.Name, Until: untilStep(wait)})
 	}
 	x.act.FailedOver = false
-	if f := w.verbatim(); f != nil {
-		x.handOn(*f)
+	if f := resilience.ForwardableFromCombo(x.failures, w.pass.Stop); f != nil {
+		x.forward(*f, false)
 		return
 	}
 	a := w.answer()
@@ -69,30 +68,14 @@ func (w *comboWalk) leads() bool {
 	return slices.ContainsFunc(targets, w.x.s.svc.Leads)
 }
 
-// verbatim is an upstream's answer that tells the client more than we could:
-// what is wrong with the request, when all that failed said so (status merge,
-// "all model 4xx"), or the refusal of its own login (ruling 43).
-func (w *comboWalk) verbatim() *failure {
-	if w.stop != "" && w.stop != stopRequest && w.stop != stopProtected && w.stop != stopAlike {
-		return nil
-	}
-	for i := range w.x.failures {
-		f := &w.x.failures[i]
-		if f.header == nil || kindOfFailure(f) != kindModel {
-			return w.x.ownRefusal()
-		}
-	}
-	return w.x.lastFailure()
-}
-
 // answer decides between the final answers.
 func (w *comboWalk) answer() comboAnswer {
 	switch {
-	case w.stop == stopAttempts:
-		return w.says(http.StatusServiceUnavailable, "service_unavailable", stopAttempts, stopAttempts,
+	case w.pass.Stop == resilience.StopAttempts:
+		return w.says(http.StatusServiceUnavailable, "service_unavailable", string(resilience.StopAttempts), string(resilience.StopAttempts),
 			fmt.Sprintf("the request was tried %d times in vain.", w.attempts))
-	case w.stop == stopTimeout:
-		return w.says(http.StatusGatewayTimeout, "timeout_error", codeComboTimeout, stopTimeout, "no target answered in time: "+w.list()+".")
+	case w.pass.Stop == resilience.StopTimeout:
+		return w.says(http.StatusGatewayTimeout, "timeout_error", codeComboTimeout, string(resilience.StopTimeout), "no target answered in time: "+w.list()+".")
 	case w.refusal != nil && w.plan != nil:
 		return w.composed()
 	case w.refusal != nil:
@@ -100,7 +83,7 @@ func (w *comboWalk) answer() comboAnswer {
 		a := w.says(r.Status, r.Type, r.Code, cmp.Or(r.Terminal, r.Code), r.Message)
 		a.wait = r.RetryAfter
 		return a
-	case w.pass.sent == 0, len(w.x.failures) == 0: // the last call of several found nobody
+	case w.pass.Sent == 0, len(w.x.failures) == 0: // the last call of several found nobody
 		return w.skipped()
 	}
 	return w.merged()
@@ -116,18 +99,15 @@ func (w *comboWalk) says(status int, kind, code, terminal, message string) combo
 // they only met limits, the client is told to come back; a refused key is never
 // handed on (ruling 43).
 func (w *comboWalk) composed() comboAnswer {
-	if w.pass.sent == 0 {
+	if w.pass.Sent == 0 {
 		return w.skipped()
 	}
 	r := w.refusal
 	status, kind := r.Status, r.Type
-	if isAuthStatus(status) {
+	if resilience.AuthStatus(status) {
 		status, kind = http.StatusBadGateway, "api_error"
 	}
-	limits := len(w.x.failures) > 0
-	for i := range w.x.failures {
-		limits = limits && kindOfFailure(&w.x.failures[i]) == kindLimit
-	}
+	limits := len(w.x.failures) > 0 && resilience.Merge(w.x.failures).LimitOnly
 	a := w.says(status, kind, r.Code, cmp.Or(r.Terminal, r.Code), r.Message)
 	if left, ok := w.soonest(); ok && (limits || status == http.StatusTooManyRequests) {
 		a.Status, a.Type, a.wait = http.StatusTooManyRequests, "rate_limit_error", left
@@ -173,60 +153,12 @@ func (w *comboWalk) cools() bool {
 	return false
 }
 
-// kind is the family of a failure for the status merge.
-type kind string
-
-const (
-	kindQuality  kind = "quality"
-	kindAuth     kind = "auth"
-	kindLimit    kind = "rate_limit"
-	kindTimeout  kind = "timeout"
-	kindProvider kind = "provider"
-	kindModel    kind = "model"
-)
-
-func kindOfFailure(f *failure) kind {
-	switch s := f.outcome.Status; {
-	case f.outcome.Reason == outcome.ReasonEmptyAnswer:
-		return kindQuality
-	case isAuthStatus(s):
-		return kindAuth
-	case s == http.StatusTooManyRequests:
-		return kindLimit
-	case s == http.StatusRequestTimeout, s == statusClientLeft, f.code == combo.CodeTargetTimeout:
-		return kindTimeout
-	case s >= http.StatusInternalServerError, s == 0:
-		return kindProvider
-	}
-	return kindModel
-}
-
-// merged makes one status of those that the targets gave (combos sheet §2.9).
-// A refused key is never handed on (ruling 43).
+// merged makes one answer of those that the targets gave.
 func (w *comboWalk) merged() comboAnswer {
-	last := w.x.lastFailure()
-	kinds := map[kind]bool{}
-	quota := true
-	for i := range w.x.failures {
-		kinds[kindOfFailure(&w.x.failures[i])] = true
-		quota = quota && w.x.failures[i].outcome.Reason == outcome.ReasonQuota
-	}
-	status := last.outcome.Status
-	switch {
-	case len(kinds) == 1 && status > 0:
-	case kinds[kindTimeout]:
-		status = http.StatusGatewayTimeout
-	default:
-		status = http.StatusBadGateway
-	}
-	switch {
-	case isAuthStatus(status), kinds[kindQuality] && len(kinds) == 1:
-		status = http.StatusBadGateway
-	case status == statusOverloaded: // clients give up on it (ruling 41)
-		status = http.StatusServiceUnavailable
-	}
-	a := w.says(status, dialect.TypeFor(status), cmp.Or(last.code, string(last.outcome.Reason)), reasonAllFailed, w.list()+".")
-	if quota {
+	m := resilience.Merge(w.x.failures)
+	status := m.Status
+	a := w.says(status, dialect.TypeFor(status), m.Code, reasonAllFailed, w.list()+".")
+	if m.QuotaOnly {
 		a.terminal = reasonQuota
 	}
 	if status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable {
@@ -241,8 +173,8 @@ func (w *comboWalk) merged() comboAnswer {
 // soonest is how long it takes until the first of what failed or was passed
 // over may be tried again.
 func (w *comboWalk) soonest() (time.Duration, bool) {
-	left, told := w.hint()
 	now := w.x.s.svc.Now()
+	left, told := resilience.FirstRetry(w.x.failures, now)
 	for _, e := range w.pass.excluded {
 		if l := e.Until.Sub(now); l > 0 && (!told || l < left) {
 			left, told = l, true
@@ -262,8 +194,8 @@ func (w *comboWalk) list() string {
 		if len(parts) == maxListed {
 			break
 		}
-		parts = append(parts, fmt.Sprintf("%s/%s: %s, %s (HTTP %d)", f.route.Record.Name, f.model, kindOfFailure(f),
-			strings.ReplaceAll(cmp.Or(f.code, string(f.outcome.Reason), "unknown"), "_", " "), f.outcome.Status))
+		parts = append(parts, fmt.Sprintf("%s/%s: %s, %s (HTTP %d)", f.Name, f.Model, f.Kind(),
+			strings.ReplaceAll(cmp.Or(f.Cause(), "unknown"), "_", " "), f.Outcome.Status))
 	}
 	return strings.Join(parts, "; ")
 }

@@ -116,8 +116,8 @@ func (w *comboWalk) aside(ctx context.Context, t *combo.Target, e dialect.Edit) 
 		return combo.Answer{Status: rec.status, Text: x.rt.dialect.AnswerText(rec.body.Bytes())}, nil
 	}
 	a := combo.Answer{Status: http.StatusBadGateway}
-	if f := x.lastFailure(); f != nil && f.outcome.Status > 0 {
-		a.Status = f.outcome.Status
+	if f := x.lastFailure(); f != nil && f.Outcome.Status > 0 {
+		a.Status = f.Outcome.Status
 	}
 	return a, nil
 }
@@ -162,7 +162,7 @@ func (w *comboWalk) absorb() {
 		x.act.OutputTokens += part.act.OutputTokens
 		w.attempts += part.combo.attempts
 		w.tried = append(w.tried, part.combo.tried...)
-		w.pass.sent += part.combo.pass.sent
+		w.pass.Sent += part.combo.pass.Sent
 		if part.local != nil {
 			x.local = part.local
 		}

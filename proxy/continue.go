@@ -22,7 +22,7 @@ func continues(d dialect.Name) bool { return d == dialect.Chat || d == dialect.R
 // a part of it, where that is switched on (stream sheet §6.6). The client gets
 // the rest and one end, as if nothing had happened.
 func (s *relay) continued(ctx context.Context, err error) (verdict, bool) {
-	if s.told == nil || !s.told.Continuable() || s.last == dialect.Finish || !mayReopen(context.Cause(ctx), err) {
+	if s.told == nil || !s.told.Continuable() || s.last == dialect.Finish || !breakOf(context.Cause(ctx), err).Reopenable() {
 		return ended, false
 	}
 	d := s.t.x.rt.dialect

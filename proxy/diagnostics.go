@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 
+	"breakwater/resilience"
 	"breakwater/resilience/combo"
 )
 
@@ -83,7 +84,7 @@ func recoverBy(a comboAnswer) *recovery {
 	switch a.terminal {
 	case reasonQuota, combo.NoExecutable, combo.ContextExhausted, reasonAllSkipped:
 		r.Action, r.NextStep = "switch-combo", "Use another combo or model, or look at the connections."
-	case stopAttempts, reasonAllFailed:
+	case string(resilience.StopAttempts), reasonAllFailed:
 		r.Action, r.NextStep = "try-auto", "Use the model auto, which takes whoever is well."
 	case combo.AllCoolingDown:
 		r.Action, r.NextStep = "wait", "Wait until the first target is back."

@@ -68,12 +68,7 @@ func (x *exchange) rested(l *leg, resting []resilience.Exclusion) bool {
 	if !l.tried {
 		return true
 	}
-	for i := range x.failures {
-		if f := &x.failures[i]; f.route.Conn == l.route.Conn && !f.until.IsZero() {
-			return true
-		}
-	}
-	return slices.ContainsFunc(resting, func(e resilience.Exclusion) bool { return e.Conn == l.route.Conn })
+	return resilience.Cooled(x.failures, l.route.Record.ID) || slices.ContainsFunc(resting, func(e resilience.Exclusion) bool { return e.Conn == l.route.Conn })
 }
 
 // ask is what the request wants of a connection for a model.
@@ -183,12 +178,12 @@ func (x *exchange) giveUp(plan resilience.Plan) {
 	if x.emergency() {
 		return
 	}
-	f := x.worthHandingOn()
-	if f == nil {
-		f = x.wall(plan)
+	if f := resilience.Forwardable(x.failures); f != nil {
+		x.forward(*f, false)
+		return
 	}
-	if f != nil {
-		x.handOn(*f)
+	if f := x.wall(plan); f != nil {
+		x.forward(*f, true)
 		return
 	}
 	x.refuse(x.nobodyLeft(plan))

@@ -12,6 +12,7 @@ import (
 	"breakwater/proxy/dialect"
 	"breakwater/proxy/scrub"
 	"breakwater/proxy/upstream"
+	"breakwater/resilience"
 	"breakwater/resilience/classify"
 )
 
@@ -66,7 +67,7 @@ func (t *attempt) document(ctx context.Context, res *http.Response) verdict {
 	case t.x.out.begun(): // the client reads a stream already
 		return t.fail(t.without(classify.NotAnAnswer), nil, nil)
 	case len(first) == 0:
-		t.code = codeEarlyEOF
+		t.code = resilience.CodeEarlyEOF
 		return t.lostDocument(ctx, io.EOF)
 	case first[0] != '{' && first[0] != '[':
 		return t.fail(t.without(classify.NotAnAnswer), nil, nil)

@@ -1,8 +1,6 @@
 package proxy
 
 import (
-	"bytes"
-	"net/http"
 	"slices"
 	"strings"
 
@@ -10,35 +8,13 @@ import (
 	"breakwater/proxy/dialect"
 )
 
-// outOfMoney are the words, in lower case, by which an upstream says that an
-// account has no money left (combos sheet §2.8).
-var outOfMoney = [][]byte{
-	[]byte("insufficient funds"), []byte("insufficient_funds"), []byte("budget exceeded"), []byte("budget_exceeded"),
-	[]byte("quota exceeded"), []byte("quota_exceeded"), []byte("billing"), []byte("payment required"),
-	[]byte("out of credits"), []byte("no credits"), []byte("credit limit"), []byte("spending limit"),
-	[]byte("saldo insuficiente"), []byte("limite de gastos"), []byte("cota excedida"),
-}
-
-func saysOutOfMoney(f *failure) bool {
-	if f.outcome.Status == http.StatusPaymentRequired || f.outcome.RestatedFrom == http.StatusPaymentRequired {
-		return true
-	}
-	text := bytes.ToLower(f.body)
-	for _, words := range outOfMoney {
-		if bytes.Contains(text, words) {
-			return true
-		}
-	}
-	return false
-}
-
 // emergency asks a free model when the accounts are out of money (guide,
 // "Fallback de emergencia"): once a request, never with tools, and only where
 // there is a connection for it. It reports whether the client was answered.
 func (x *exchange) emergency() bool {
 	set := x.s.svc.InForce().EmergencyFallback
 	last := x.lastFailure()
-	if !set.Enabled || last == nil || x.body.Tools > 0 || x.rt.probe || x.side != nil || !saysOutOfMoney(last) {
+	if !set.Enabled || last == nil || x.body.Tools > 0 || x.rt.probe || x.side != nil || !last.OutOfCredit() {
 		return false
 	}
 	provider, _, _ := strings.Cut(set.Model, "/")

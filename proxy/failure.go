@@ -13,6 +13,7 @@ import (
 
 	"breakwater/proxy/control"
 	"breakwater/proxy/upstream"
+	"breakwater/resilience"
 	"breakwater/resilience/admission"
 	"breakwater/resilience/classify"
 	"breakwater/resilience/combo"
@@ -68,12 +69,6 @@ func (t *attempt) broke(ctx context.Context, err error) verdict {
 	return t.fail(o, nil, nil)
 }
 
-// codeEarlyEOF is the word for an answer that ended before it began.
-const codeEarlyEOF = "STREAM_EARLY_EOF"
-
-// codeSlept is the word for an answer that broke off because this machine slept.
-const codeSlept = "MACHINE_SLEPT"
-
 // streamFailure says whose fault it is that an answer did not come or broke.
 func (t *attempt) streamFailure(ctx context.Context, err error) outcome.Outcome {
 	cause := context.Cause(ctx)
@@ -85,12 +80,12 @@ func (t *attempt) streamFailure(ctx context.Context, err error) outcome.Outcome 
 	case errors.As(cause, &ours):
 		t.code = string(ours.Code)
 	case t.x.s.up.SleptSince(t.ahead):
-		t.code = codeSlept
+		t.code = resilience.CodeMachineSlept
 		return t.without(classify.LocalDeadline) // what broke meanwhile is nobody's fault
 	case errors.As(cause, &late) && late.cause != watchdog.NoAnswer:
 		t.code = late.cause.Code()
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		t.code = codeEarlyEOF
+		t.code = resilience.CodeEarlyEOF
 	}
 	return t.without(kindOf(cause, err))
 }

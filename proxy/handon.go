@@ -8,71 +8,34 @@ import (
 	"sync"
 	"time"
 
-	"breakwater/proxy/catalog"
 	"breakwater/proxy/dialect"
 	"breakwater/proxy/upstream"
 	"breakwater/resilience"
 	"breakwater/resilience/claude"
-	"breakwater/resilience/outcome"
 )
 
-// worthHandingOn returns an upstream's answer that tells the client more than
-// we could: that something is wrong with the request for this model, or, for a
-// probe, whatever it was; or, last of all, with the login that it sent itself
-// (ruling 43).
-func (x *exchange) worthHandingOn() *failure {
-	if f := x.refusalOfRequest(); f != nil {
-		return f
+// forward passes an upstream's refusal to the client as it came: no other
+// target would answer better. Untouched keeps even the headers that make the
+// client stop (ruling 42).
+func (x *exchange) forward(f resilience.Failure, untouched bool) {
+	x.act.ConnectionID, x.act.ConnectionName, x.act.Provider, x.act.EgressIP = f.Connection, f.Name, f.Provider, ""
+	if r, ok := x.s.svc.Route(f.Connection); ok {
+		x.act.EgressIP = x.s.egress.known(r)
 	}
-	return x.ownRefusal()
-}
-
-// refusalOfRequest is the first refusal that speaks of the request itself.
-func (x *exchange) refusalOfRequest() *failure {
-	for i := range x.failures {
-		f := &x.failures[i]
-		own := f.outcome.Class == outcome.Neutral && f.outcome.Scope != outcome.ScopeLocal
-		unknownModel := f.outcome.Status == http.StatusNotFound || f.outcome.Status == http.StatusGone
-		if f.header != nil && (own || unknownModel) {
-			return f
-		}
-	}
-	return nil
-}
-
-// ownRefusal is the refusal of the client's own login (ruling 43).
-func (x *exchange) ownRefusal() *failure {
-	last := x.lastFailure()
-	if last != nil && last.header != nil && last.passthrough() && isAuthStatus(last.outcome.Status) {
-		return last
-	}
-	return nil
-}
-
-func isAuthStatus(status int) bool { return status == 401 || status == 402 || status == 403 }
-
-// passthrough reports whether the client's own login was refused.
-func (f *failure) passthrough() bool { return f.route.Credential() == catalog.PassthroughCredential }
-
-// handOn passes an upstream's refusal to the client as it came: no other
-// target would answer better.
-func (x *exchange) handOn(f failure) {
-	x.act.ConnectionID, x.act.ConnectionName, x.act.Provider = f.route.Record.ID, f.route.Record.Name, f.route.Provider.ID
-	x.act.EgressIP = x.s.egress.known(f.route)
 	x.act.FailedOver = len(x.failures) > 0
-	status, body, kind := f.outcome.Status, f.body, ""
+	status, body, kind := f.Outcome.Status, f.Body, ""
 	ref := dialect.Refusal{
-		Status: status, Type: dialect.TypeFor(status), Code: string(f.outcome.Reason),
-		Message: f.route.Record.Name + " refused the request with status " + strconv.Itoa(status) + ".",
+		Status: status, Type: dialect.TypeFor(status), Code: string(f.Outcome.Reason),
+		Message: f.Name + " refused the request with status " + strconv.Itoa(status) + ".",
 	}
-	if len(body) == 0 || f.header == nil {
+	if len(body) == 0 || !f.Answered() {
 		body, kind = x.rt.dialect.ErrorBody(ref), "application/json"
 	}
-	x.reply(status, "failed", body, ref, f.outcome.Cooldown, func(h http.Header) {
-		if f.header != nil {
-			upstream.CopyAnswerHeader(h, f.header)
-			if !f.wall {
-				x.tame(h, status, f.outcome.Cooldown)
+	x.reply(status, "failed", body, ref, f.Outcome.Cooldown, func(h http.Header) {
+		if f.Answered() {
+			upstream.CopyAnswerHeader(h, f.Header)
+			if !untouched {
+				x.tame(h, status, f.Outcome.Cooldown)
 			}
 		}
 		if kind != "" {
@@ -128,71 +91,52 @@ func (x *exchange) capRetryAfter(h http.Header) {
 	h.Set("Retry-After", strconv.Itoa(int(math.Ceil(min(max(wait, 1), limit.Seconds())))))
 }
 
-// walls remembers how the limits of passthrough connections were told, so that
-// the next request gets the same answer while the connection rests.
+// walls remembers how the limits of passthrough connections were reported, so
+// that the next request gets the same answer while the connection rests.
 type walls struct {
 	mu   sync.Mutex
-	last map[*resilience.Conn]failure
+	last map[string]resilience.Failure // by connection
 }
 
-func (w *walls) put(f failure) {
+func (w *walls) put(f resilience.Failure) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.last == nil {
-		w.last = map[*resilience.Conn]failure{}
+		w.last = map[string]resilience.Failure{}
 	}
-	w.last[f.route.Conn] = f
+	w.last[f.Connection] = f
 }
 
-func (w *walls) get(e resilience.Exclusion) (failure, bool) {
+func (w *walls) get(e resilience.Exclusion) (resilience.Failure, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	f, ok := w.last[e.Conn]
-	return f, ok && e.Reason == resilience.SkipCooling && !e.Until.IsZero() && !e.Until.After(f.until)
-}
-
-// isWall reports whether a failure is the limit of the client's own
-// subscription, told in the form that the client knows.
-func (f *failure) isWall() bool {
-	if f.outcome.Status != http.StatusTooManyRequests || f.header == nil || !f.passthrough() {
-		return false
-	}
-	for name := range f.header {
-		if claude.IsUnified(name) {
-			return true
-		}
-	}
-	return false
+	f, ok := w.last[e.Conn.ID()]
+	return f, ok && e.Reason == resilience.SkipCooling && !e.Until.IsZero() && !e.Until.After(f.Until)
 }
 
 // wall returns the original refusal when nothing is left but the limit of the
-// client's own subscription and it lasts: the client can say so itself, with
-// the end of it (ruling 42).
-func (x *exchange) wall(plan resilience.Plan) *failure {
-	now := time.Now()
-	if wait, waits := x.soonest(plan); !waits || !claude.HandsOnWall(now, now.Add(wait), true, true) {
-		return nil // each of those below is asked whose login it is
+// client's own subscription and it lasts (ruling 42).
+func (x *exchange) wall(plan resilience.Plan) *resilience.Failure {
+	if wait, waits := x.soonest(plan); !waits || !resilience.ForwardsWall(wait) {
+		return nil
 	}
-	var found *failure
-	for i := range x.failures {
-		f := &x.failures[i]
-		switch {
-		case f.isWall():
-			x.s.walls.put(*f)
-			found = f
-		case !waitsFor(f.outcome):
-			return nil
-		}
+	found, ok := resilience.SubscriptionWalls(x.failures)
+	for _, f := range found {
+		x.s.walls.put(*f)
+	}
+	switch {
+	case !ok:
+		return nil
+	case len(found) > 0:
+		return found[len(found)-1]
 	}
 	for _, e := range plan.Excluded {
-		if f, ok := x.s.walls.get(e); ok && found == nil {
-			f.header = f.header.Clone()
-			f.header.Del("Retry-After") // it counted from another moment
-			found = &f
+		if f, ok := x.s.walls.get(e); ok {
+			h := http.Header(f.Header).Clone()
+			h.Del("Retry-After") // it counted from another moment
+			f.Header = h
+			return &f
 		}
 	}
-	if found != nil {
-		found.wall = true
-	}
-	return found
+	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"breakwater/proxy/catalog"
 	"breakwater/proxy/control"
 	"breakwater/proxy/dialect"
+	"breakwater/resilience"
 	"breakwater/resilience/classify"
 	"breakwater/resilience/outcome"
 )
@@ -43,19 +44,19 @@ func (t *attempt) noLogin(ctx context.Context, err error) verdict {
 	}
 	// The token endpoint is to blame, not the connection: nothing is learned
 	// (case O5), but the client is told what it is.
-	t.code = codeNotRefreshed
+	t.code = resilience.CodeLoginNotRefreshed
 	return t.fail(t.without(classify.LocalDeadline), nil, nil)
 }
 
-// codeNotRefreshed is the word for a login whose token endpoint fails.
-const codeNotRefreshed = "login_not_refreshed"
-
 // notRefreshed is the answer when nothing but such a login was left.
-func (x *exchange) notRefreshed(f *failure) refusal {
-	wait := x.s.svc.RefreshPause(f.route)
+func (x *exchange) notRefreshed(f *resilience.Failure) refusal {
+	wait := time.Second
+	if r, ok := x.s.svc.Route(f.Connection); ok {
+		wait = x.s.svc.RefreshPause(r)
+	}
 	return refusal{wait: wait, Refusal: dialect.Refusal{
-		Status: http.StatusBadGateway, Type: "api_error", Code: codeNotRefreshed,
-		Message: "Breakwater: the login of " + f.route.Record.Name + " could not be refreshed: its token endpoint does not answer as it should. The next try is in " +
+		Status: http.StatusBadGateway, Type: "api_error", Code: resilience.CodeLoginNotRefreshed,
+		Message: "Breakwater: the login of " + f.Name + " could not be refreshed: its token endpoint does not answer as it should. The next try is in " +
 			inWords(wait) + "; testing the connection tries at once.",
 	}}
 }

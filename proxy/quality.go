@@ -4,23 +4,16 @@ import (
 	"encoding/json"
 
 	"breakwater/proxy/dialect"
+	"breakwater/resilience"
 )
 
 // unfit reports whether a whole JSON answer does not count as one, although its
-// status is good (combos sheet §2.4). Without a combo only silence is
-// suspicious, and with nobody left to ask even that is passed on.
+// status is good (combos sheet §2.4).
 func (t *attempt) unfit(doc []byte) bool {
-	x, w := t.x, t.x.combo
-	if x.more && x.rt.dialect.EmptyDocument(doc) {
-		return true
-	}
-	if w == nil {
-		return false
-	}
-	if x.more && (x.rt.dialect.OnlyReasoned(doc) || x.rt.dialect.Unfinished(doc)) {
-		return true
-	}
-	return w.invalid(x.rt.dialect, doc)
+	x, d := t.x, t.x.rt.dialect
+	checks := resilience.ChecksFor(x.combo != nil, x.more)
+	return checks.Empty && d.EmptyDocument(doc) || checks.OnlyReasoning && d.OnlyReasoned(doc) ||
+		checks.Unfinished && d.Unfinished(doc) || checks.Validation && x.combo.invalid(d, doc)
 }
 
 // invalid applies what the combo asks of an answer. A call of a tool says

@@ -307,7 +307,7 @@ func (s *relay) end(ctx context.Context, err error) verdict {
 func (s *relay) empty() verdict {
 	if !s.t.x.rt.dialect.LegitimatelyEmpty(s.finish) {
 		o := s.t.without(classify.EmptyAnswer)
-		if s.t.reopens() {
+		if s.t.reopening.Left() {
 			return s.t.reopen(o)
 		}
 		if s.t.x.more {

@@ -1,7 +1,6 @@
 package proxy
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"net/http"
@@ -45,7 +44,7 @@ const headerSelected = "X-Omniroute-Selected-Connection-Id"
 // selected is the connection that was used last.
 func (x *exchange) selected() string {
 	if f := x.lastFailure(); f != nil && x.act.ConnectionID == "" {
-		return f.route.Record.ID
+		return f.Connection
 	}
 	return x.act.ConnectionID
 }
@@ -177,17 +176,17 @@ func (x *exchange) nobodyLeft(plan resilience.Plan) refusal {
 		x.s.svc.Warn(control.Alert{Kind: control.AlertNothingLeft, Dialect: string(x.rt.dialect), Until: untilStep(wait)})
 	}
 	switch {
-	case last != nil && last.code == codeNotRefreshed:
+	case last != nil && last.Code == resilience.CodeLoginNotRefreshed:
 		return x.notRefreshed(last)
-	case last != nil && last.outcome.Class == outcome.Neutral:
+	case last != nil && last.Outcome.Class == outcome.Neutral:
 		return refusal{Refusal: dialect.Refusal{
-			Status: http.StatusGatewayTimeout, Type: typeOf(last.code, "timeout_error"), Code: cmp.Or(last.code, string(last.outcome.Reason)),
-			Message: last.route.Record.Name + " did not answer in time.",
+			Status: http.StatusGatewayTimeout, Type: typeOf(last.Code, "timeout_error"), Code: last.Cause(),
+			Message: last.Name + " did not answer in time.",
 		}}
-	case last != nil && !waitsFor(last.outcome):
+	case last != nil && !last.Limited():
 		return refusal{Refusal: dialect.Refusal{
-			Status: http.StatusBadGateway, Type: typeOf(last.code, "api_error"),
-			Code: cmp.Or(last.code, string(last.outcome.Reason)), Message: x.story(last),
+			Status: http.StatusBadGateway, Type: typeOf(last.Code, "api_error"),
+			Code: last.Cause(), Message: x.story(last),
 		}}
 	case waits:
 		return refusal{x.comeBack(plan, wait), wait}
@@ -203,36 +202,21 @@ func typeOf(code, usual string) string {
 	switch code {
 	case watchdog.NotReady.Code():
 		return "stream_timeout"
-	case codeEarlyEOF:
+	case resilience.CodeEarlyEOF:
 		return "stream_early_eof"
 	}
 	return usual
 }
 
-// waitsFor reports whether waiting cures the failure: a limit, in contrast to
-// a fault.
-func waitsFor(o outcome.Outcome) bool {
-	switch o.Reason {
-	case outcome.ReasonRateLimit, outcome.ReasonQuota, outcome.ReasonConcurrencyLimited, outcome.ReasonModelCapacity:
-		return o.Terminal == outcome.NotTerminal
-	}
-	return false
-}
-
-func (x *exchange) lastFailure() *failure {
-	if len(x.failures) == 0 {
-		return nil
-	}
-	return &x.failures[len(x.failures)-1]
-}
+func (x *exchange) lastFailure() *resilience.Failure { return resilience.Last(x.failures) }
 
 // soonest returns how long it takes until the first of the candidates may be
 // tried again, in real time.
 func (x *exchange) soonest(plan resilience.Plan) (time.Duration, bool) {
 	at := x.s.svc.Real(plan.Earliest())
 	for i := range x.failures {
-		u := x.s.svc.Real(x.failures[i].until)
-		if told := x.failures[i].outcome.ClientRetryAfter; told > 0 {
+		u := x.s.svc.Real(x.failures[i].Until)
+		if told := x.failures[i].Outcome.ClientRetryAfter; told > 0 {
 			// A restated status brings its own word for the client (guide §7).
 			u = control.RealTime(time.Now().Add(told))
 		}
@@ -287,7 +271,7 @@ func openBreaker(plan resilience.Plan) string {
 }
 
 // story says in words why nobody answered, without any word of an upstream.
-func (x *exchange) story(last *failure) string {
+func (x *exchange) story(last *resilience.Failure) string {
 	if last == nil {
 		var parts []string
 		for _, s := range x.act.Trace {
@@ -299,23 +283,23 @@ func (x *exchange) story(last *failure) string {
 	}
 	var parts []string
 	for _, f := range x.failures {
-		parts = append(parts, f.route.Record.Name+" "+inShort(f))
+		parts = append(parts, f.Name+" "+inShort(f))
 	}
 	return "Breakwater: " + strings.Join(parts, "; ") + ". No other connection is left to answer."
 }
 
 // inShort says in a few words what became of an attempt. A status is named only
 // if the upstream gave it.
-func inShort(f failure) string {
+func inShort(f resilience.Failure) string {
 	switch {
-	case f.outcome.Network:
+	case f.Outcome.Network:
 		return "could not be reached"
-	case f.outcome.Reason == outcome.ReasonEmptyAnswer:
+	case f.Outcome.Reason == outcome.ReasonEmptyAnswer:
 		return "gave no usable answer (check its base URL)"
-	case f.header == nil:
-		return "failed (" + strings.ReplaceAll(string(f.outcome.Reason), "_", " ") + ")"
+	case !f.Answered():
+		return "failed (" + strings.ReplaceAll(string(f.Outcome.Reason), "_", " ") + ")"
 	}
-	return fmt.Sprintf("failed (%s, status %d)", strings.ReplaceAll(string(f.outcome.Reason), "_", " "), f.outcome.Status)
+	return fmt.Sprintf("failed (%s, status %d)", strings.ReplaceAll(string(f.Outcome.Reason), "_", " "), f.Outcome.Status)
 }
 
 // atTime says a moment for people, with its day when it is not soon.

@@ -34,7 +34,7 @@ func (t *attempt) fewerTools(status int, body []byte) bool {
 		return false
 	}
 	t.trimmed = true
-	t.reopened-- // no recovery of a broken stream
+	t.reopening.Made-- // no recovery of a broken stream
 	t.x.step(control.Step{Kind: control.StepFailed, Reason: "too_many_tools", Status: status, Model: t.model}, t.route)
 	return t.maxTools() > 0
 }
