@@ -150,10 +150,6 @@ func second(ctx context.Context, o options, running *proxy.RunningError) int {
 	return 0
 }
 
-// gcPercent lets the heap grow to four times what lives in it, a few megabytes:
-// collecting at the usual twice costs a sixth of a request.
-const gcPercent = 300
-
 // memoryLimit is where the heap stops growing so freely: a few huge bodies
 // must not leave hundreds of megabytes behind.
 const memoryLimit = 128 << 20
@@ -161,9 +157,8 @@ const memoryLimit = 128 << 20
 // product opens the stores, puts everything together and serves until the
 // context ends.
 func product(ctx context.Context, o options, log *slog.Logger, instance *proxy.Instance, stop context.CancelFunc) error {
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(gcPercent)
-	}
+	// The user's own GOGC and GOMEMLIMIT win.
+	gogc := os.Getenv("GOGC")
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(memoryLimit)
 	}
@@ -191,7 +186,8 @@ func product(ctx context.Context, o options, log *slog.Logger, instance *proxy.I
 	url := "http://" + listeners[0].Addr().String()
 	parts := proxy.Parts{
 		Store: store, Secrets: secrets, Token: token, Endpoint: url, Version: build.Version,
-		Log: log, Env: os.Getenv, Drill: drill.Run, Quit: stop, PaceGC: true,
+		Log: log, Env: os.Getenv, Drill: drill.Run, Quit: stop,
+		PaceGC: gogc == "", GiveBack: gogc != "off",
 	}
 	var panel *simulator.Panel
 	if o.demo {

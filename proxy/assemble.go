@@ -37,6 +37,8 @@ type Parts struct {
 	Quit  func()
 	// PaceGC lets the proxy pace the process's garbage collector.
 	PaceGC bool
+	// GiveBack lets it return free memory to the system when the traffic rests.
+	GiveBack bool
 }
 
 // Product is the running service behind one endpoint.
@@ -77,7 +79,7 @@ func Assemble(ctx context.Context, p Parts) (*Product, error) {
 			return svc.WhileAuthorized(ctx, control.ScopeManage, presented...)
 		},
 	})
-	server := New(Options{Service: svc, Upstream: up, API: api, Token: p.Token, Log: p.Log, Limits: p.Limits, Meter: meter, PaceGC: p.PaceGC}) //nolint:contextcheck // it outlives the start
+	server := New(Options{Service: svc, Upstream: up, API: api, Token: p.Token, Log: p.Log, Limits: p.Limits, Meter: meter, PaceGC: p.PaceGC, GiveBack: p.GiveBack}) //nolint:contextcheck // it outlives the start
 	// Event streams have no end of their own to wait for.
 	server.http.RegisterOnShutdown(stream.Close)
 	return &Product{Service: svc, Server: server, events: stream, up: up}, nil

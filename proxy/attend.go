@@ -21,11 +21,31 @@ func withConn(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, connKey{}, c)
 }
 
+// keptConnections is how many connections of clients may stay open between two
+// requests. One at rest holds some 20 KB for keepAliveTimeout: after a burst of
+// thousands that is most of the program's memory.
+const keptConnections = 256
+
+// count follows the number of open connections.
+func (s *Server) count(_ net.Conn, now http.ConnState) {
+	switch now {
+	case http.StateNew:
+		s.connections.Add(1)
+	case http.StateClosed, http.StateHijacked:
+		s.connections.Add(-1)
+	case http.StateActive, http.StateIdle:
+	}
+}
+
 // attend gives each request a context that ends when the client leaves. The one
 // of net/http also ends when a client closes only its sending side, which still
-// waits for its answer.
-func attend(next http.Handler) http.Handler {
+// waits for its answer. Where too many connections are open, this one closes
+// behind the answer.
+func (s *Server) attend(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if s.connections.Load() > keptConnections {
+			w.Header().Set("Connection", "close")
+		}
 		ctx, end := context.WithCancel(context.WithoutCancel(r.Context()))
 		defer end()
 		conn, _ := r.Context().Value(connKey{}).(net.Conn) // none where a test brings no server

@@ -1,8 +1,12 @@
 package proxy
 
 import (
+	"runtime"
 	"runtime/debug"
+	"runtime/metrics"
+	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // The garbage collector's percentages (see debug.SetGCPercent). The heap of a
@@ -21,28 +25,97 @@ const (
 	fewRequests  = 32
 )
 
-// collector paces the garbage collector by how many requests run. It is the
-// process's own affair, so only the program switches it on.
+// When memory goes back to the system. Left to itself the runtime keeps what a
+// burst or a few large bodies took: the heap is only looked at when it grows, and
+// after the traffic it does not.
+const (
+	// restAfter is the time from the end of a request to the look at the memory.
+	restAfter = time.Second
+	// busyRequests ended within that time mean that the memory is still in use.
+	busyRequests = 32
+	// smallMemory is what a Breakwater at rest may hold, in bytes.
+	smallMemory = 24 << 20
+	// growth is how much more than after the last time is worth the work.
+	growth = 8 << 20
+)
+
+// collector paces the garbage collector by how many requests run, and gives
+// memory back after them. Both are the process's own affair, so only the program
+// switches them on.
 type collector struct {
-	on      bool
+	paces   bool
+	gives   bool
 	running atomic.Int64
+	ended   atomic.Int64 // requests, since the last look
+	due     atomic.Bool  // a look at the memory
+
+	mu      sync.Mutex
+	kept    int64 // bytes held after the memory was last given back
+	ran     int64 // requests that ran then, and hold what was kept
+	held    func() int64
+	release func()
+	after   func(time.Duration, func())
 }
 
-func newCollector(on bool) *collector {
-	if on {
+func newCollector(paces, gives bool) *collector {
+	if paces {
 		debug.SetGCPercent(RelaxedGC)
 	}
-	return &collector{on: on}
+	return &collector{
+		paces: paces, gives: gives, held: heldMemory, release: releaseMemory,
+		after: func(d time.Duration, f func()) { time.AfterFunc(d, f) },
+	}
 }
 
 func (c *collector) enter() {
-	if c.running.Add(1) == manyRequests && c.on {
+	if c.running.Add(1) == manyRequests && c.paces {
 		debug.SetGCPercent(UsualGC)
 	}
 }
 
 func (c *collector) leave() {
-	if c.running.Add(-1) == fewRequests && c.on {
+	if c.running.Add(-1) == fewRequests && c.paces {
 		debug.SetGCPercent(RelaxedGC)
 	}
+	if !c.gives {
+		return
+	}
+	c.ended.Add(1)
+	if !c.due.Load() && c.due.CompareAndSwap(false, true) {
+		c.after(restAfter, c.look)
+	}
+}
+
+// look gives memory back unless the traffic still makes use of it. Without a
+// request there is no further look.
+func (c *collector) look() {
+	ended := c.ended.Swap(0)
+	if ended > busyRequests {
+		c.after(restAfter, c.look)
+		return
+	}
+	c.due.Store(false) // before the work: a request that ends meanwhile asks for the next
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if held := c.held(); held <= smallMemory || held < c.kept+growth && c.ran == 0 {
+		return
+	}
+	c.ran = c.running.Load()
+	c.release()
+	c.kept = c.held()
+}
+
+// releaseMemory collects twice, as what lies in pools is let go by the second
+// time, and returns what is free.
+func releaseMemory() {
+	runtime.GC()
+	debug.FreeOSMemory()
+}
+
+// heldMemory is what the runtime has of the system's memory, in bytes. It costs
+// some microseconds.
+func heldMemory() int64 {
+	sample := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
+	metrics.Read(sample)
+	return int64(sample[0].Value.Uint64() - sample[1].Value.Uint64()) //nolint:gosec // the memory of one machine
 }

@@ -3,6 +3,7 @@ package proxy
 import (
 	"runtime/debug"
 	"testing"
+	"time"
 )
 
 // percent reads the collector's pace, which can only be read by setting it.
@@ -15,7 +16,7 @@ func percent() int {
 func TestCollectorHurriesWhenManyRequestsRun(t *testing.T) {
 	before := debug.SetGCPercent(UsualGC)
 	defer debug.SetGCPercent(before)
-	c := newCollector(true)
+	c := newCollector(true, false)
 	if p := percent(); p != RelaxedGC {
 		t.Errorf("idle: %d", p)
 	}
@@ -39,11 +40,113 @@ func TestCollectorHurriesWhenManyRequestsRun(t *testing.T) {
 
 func TestCollectorIsLeftAloneInOtherPrograms(t *testing.T) {
 	before := percent()
-	c := newCollector(false)
+	c := newCollector(false, false)
 	for range 2 * manyRequests {
 		c.enter()
 	}
 	if p := percent(); p != before {
 		t.Errorf("it was changed to %d", p)
+	}
+}
+
+// memoryOf is a collector over memory that a test makes up.
+type memoryOf struct {
+	*collector
+	held     int64
+	free     int64 // of it, what a release gives back
+	released int
+	looks    []func()
+}
+
+func newMemory() *memoryOf {
+	m := &memoryOf{collector: newCollector(false, true)}
+	m.collector.held = func() int64 { return m.held }
+	m.collector.release = func() { m.released++; m.held -= m.free; m.free = 0 }
+	m.collector.after = func(_ time.Duration, f func()) { m.looks = append(m.looks, f) }
+	return m
+}
+
+// request takes memory of which it leaves all behind.
+func (m *memoryOf) request(bytes int64) {
+	m.enter()
+	m.held, m.free = m.held+bytes, m.free+bytes
+	m.leave()
+}
+
+// rest lets the next looks happen, until none is left, and returns how many.
+func (m *memoryOf) rest() (n int) {
+	for ; len(m.looks) > 0 && n < 100; n++ {
+		f := m.looks[0]
+		m.looks = m.looks[1:]
+		f()
+	}
+	return n
+}
+
+func TestMemoryIsGivenBackOnceTheTrafficRests(t *testing.T) {
+	m := newMemory()
+	m.held = 10 << 20
+	for range 10 {
+		m.request(100 << 10)
+	}
+	if n := m.rest(); n != 1 || m.released != 0 {
+		t.Errorf("after small requests: %d looks, %d releases", n, m.released)
+	}
+	m.request(30 << 20)
+	if n := m.rest(); n != 1 || m.released != 1 || m.held > smallMemory {
+		t.Errorf("after a large body: %d looks, %d releases, %d held", n, m.released, m.held)
+	}
+	if len(m.looks) != 0 {
+		t.Error("it looks again without a request")
+	}
+}
+
+func TestMemoryIsKeptWhileTheTrafficUsesIt(t *testing.T) {
+	m := newMemory()
+	for range busyRequests + 1 {
+		m.request(10 << 20)
+	}
+	m.looks[0]()
+	if m.released != 0 || len(m.looks) != 2 {
+		t.Errorf("in the traffic: %d releases, %d looks", m.released, len(m.looks))
+	}
+	m.looks = m.looks[1:]
+	if m.rest(); m.released != 1 {
+		t.Errorf("after it: %d releases", m.released)
+	}
+}
+
+func TestMemoryThatIsInUseIsNotCollectedAgainAndAgain(t *testing.T) {
+	m := newMemory()
+	m.held = 100 << 20 // of which nothing is free
+	for range 10 {
+		m.request(0)
+		m.rest()
+	}
+	if m.released != 1 {
+		t.Errorf("%d releases", m.released)
+	}
+	m.request(growth)
+	if m.rest(); m.released != 2 {
+		t.Errorf("after growth: %d releases", m.released)
+	}
+}
+
+func TestWhatARunningRequestHeldIsGivenBackWhenItEnds(t *testing.T) {
+	m := newMemory()
+	m.enter() // a long stream with a large body
+	m.held = 100 << 20
+	m.request(0)
+	m.rest()
+	m.free = 90 << 20
+	m.leave()
+	if m.rest(); m.released != 2 || m.held > smallMemory {
+		t.Errorf("%d releases, %d held", m.released, m.held)
+	}
+}
+
+func TestTheProgramsMemoryCanBeRead(t *testing.T) {
+	if n := heldMemory(); n < 1<<20 || n > 1<<40 {
+		t.Errorf("it holds %d bytes", n)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"path"
 	"runtime/debug"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"breakwater/proxy/control"
@@ -39,6 +40,9 @@ type Options struct {
 	Limits Limits
 	// PaceGC lets the server pace the process's garbage collector.
 	PaceGC bool
+	// GiveBack lets the server return the process's free memory to the system
+	// when the traffic rests.
+	GiveBack bool
 }
 
 // Server answers the clients.
@@ -54,6 +58,8 @@ type Server struct {
 	garbage *collector
 	meter   *metrics.Meter
 	egress  *egress
+
+	connections atomic.Int64 // of clients, open
 }
 
 // Figures of the listening side.
@@ -66,7 +72,7 @@ const (
 
 // New returns a server; Serve makes it answer.
 func New(o Options) *Server {
-	s := &Server{garbage: newCollector(o.PaceGC), svc: o.Service, up: o.Upstream, token: o.Token, log: o.Log, maxBody: o.MaxBody, limits: o.Limits}
+	s := &Server{garbage: newCollector(o.PaceGC, o.GiveBack), svc: o.Service, up: o.Upstream, token: o.Token, log: o.Log, maxBody: o.MaxBody, limits: o.Limits}
 	s.egress = newEgress(o.Service, o.Upstream, o.Log)
 	if s.meter = o.Meter; s.meter == nil {
 		s.meter = metrics.NewMeter()
@@ -78,7 +84,8 @@ func New(o Options) *Server {
 		s.limits = DefaultLimits()
 	}
 	s.http = &http.Server{
-		Handler: attend(s.guard(s.routes(o.API))), ConnContext: withConn, ReadHeaderTimeout: s.limits.Head, IdleTimeout: keepAliveTimeout,
+		Handler: s.attend(s.guard(s.routes(o.API))), ConnContext: withConn, ConnState: s.count,
+		ReadHeaderTimeout: s.limits.Head, IdleTimeout: keepAliveTimeout,
 		MaxHeaderBytes: maxRequestHeader, ErrorLog: slog.NewLogLogger(o.Log.Handler(), slog.LevelDebug),
 	}
 	return s

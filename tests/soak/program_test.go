@@ -26,6 +26,7 @@ const patience = 20 * time.Second
 // that a simulated provider in this process answers.
 type program struct {
 	url, token string
+	pid        int
 }
 
 // startProgram runs the program that BREAKWATER_BIN names, or one built from
@@ -59,7 +60,7 @@ func startProgram(t *testing.T) program {
 			t.Logf("the program's log:\n%s", tail(log.String()))
 		}
 	})
-	p := program{url: "http://127.0.0.1:" + strconv.Itoa(port)}
+	p := program{url: "http://127.0.0.1:" + strconv.Itoa(port), pid: cmd.Process.Pid}
 	until(t, "the program answers", func() bool {
 		res, err := http.Get(p.url + "/api/monitoring/health")
 		if err != nil {
