@@ -158,7 +158,7 @@ const memoryLimit = 128 << 20
 // context ends.
 func product(ctx context.Context, o options, log *slog.Logger, instance *proxy.Instance, stop context.CancelFunc) error {
 	// The user's own GOGC and GOMEMLIMIT win.
-	gogc := os.Getenv("GOGC")
+	paces, gives := proxy.OwnPace(os.Getenv("GOGC"))
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(memoryLimit)
 	}
@@ -187,7 +187,7 @@ func product(ctx context.Context, o options, log *slog.Logger, instance *proxy.I
 	parts := proxy.Parts{
 		Store: store, Secrets: secrets, Token: token, Endpoint: url, Version: build.Version,
 		Log: log, Env: os.Getenv, Drill: drill.Run, Quit: stop,
-		PaceGC: gogc == "", GiveBack: gogc != "off",
+		PaceGC: paces, GiveBack: gives,
 	}
 	var panel *simulator.Panel
 	if o.demo {

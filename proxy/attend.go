@@ -46,6 +46,7 @@ func (s *Server) attend(next http.Handler) http.Handler {
 		if s.connections.Load() > keptConnections {
 			w.Header().Set("Connection", "close")
 		}
+		defer s.garbage.rest()
 		ctx, end := context.WithCancel(context.WithoutCancel(r.Context()))
 		defer end()
 		conn, _ := r.Context().Value(connKey{}).(net.Conn) // none where a test brings no server

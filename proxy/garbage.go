@@ -39,6 +39,10 @@ const (
 	growth = 8 << 20
 )
 
+// OwnPace says what the proxy may do about the process's memory: the user's own
+// GOGC wins, and "off" also means that nothing is collected for its own sake.
+func OwnPace(gogc string) (paces, gives bool) { return gogc == "", gogc != "off" }
+
 // collector paces the garbage collector by how many requests run, and gives
 // memory back after them. Both are the process's own affair, so only the program
 // switches them on.
@@ -77,6 +81,10 @@ func (c *collector) leave() {
 	if c.running.Add(-1) == fewRequests && c.paces {
 		debug.SetGCPercent(RelaxedGC)
 	}
+}
+
+// rest marks the end of a request of any kind: the last one asks for a look.
+func (c *collector) rest() {
 	if !c.gives {
 		return
 	}

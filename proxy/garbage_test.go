@@ -71,10 +71,11 @@ func (m *memoryOf) request(bytes int64) {
 	m.enter()
 	m.held, m.free = m.held+bytes, m.free+bytes
 	m.leave()
+	m.collector.rest()
 }
 
-// rest lets the next looks happen, until none is left, and returns how many.
-func (m *memoryOf) rest() (n int) {
+// settle lets the next looks happen, until none is left, and returns how many.
+func (m *memoryOf) settle() (n int) {
 	for ; len(m.looks) > 0 && n < 100; n++ {
 		f := m.looks[0]
 		m.looks = m.looks[1:]
@@ -89,11 +90,11 @@ func TestMemoryIsGivenBackOnceTheTrafficRests(t *testing.T) {
 	for range 10 {
 		m.request(100 << 10)
 	}
-	if n := m.rest(); n != 1 || m.released != 0 {
+	if n := m.settle(); n != 1 || m.released != 0 {
 		t.Errorf("after small requests: %d looks, %d releases", n, m.released)
 	}
 	m.request(30 << 20)
-	if n := m.rest(); n != 1 || m.released != 1 || m.held > smallMemory {
+	if n := m.settle(); n != 1 || m.released != 1 || m.held > smallMemory {
 		t.Errorf("after a large body: %d looks, %d releases, %d held", n, m.released, m.held)
 	}
 	if len(m.looks) != 0 {
@@ -111,7 +112,7 @@ func TestMemoryIsKeptWhileTheTrafficUsesIt(t *testing.T) {
 		t.Errorf("in the traffic: %d releases, %d looks", m.released, len(m.looks))
 	}
 	m.looks = m.looks[1:]
-	if m.rest(); m.released != 1 {
+	if m.settle(); m.released != 1 {
 		t.Errorf("after it: %d releases", m.released)
 	}
 }
@@ -121,13 +122,13 @@ func TestMemoryThatIsInUseIsNotCollectedAgainAndAgain(t *testing.T) {
 	m.held = 100 << 20 // of which nothing is free
 	for range 10 {
 		m.request(0)
-		m.rest()
+		m.settle()
 	}
 	if m.released != 1 {
 		t.Errorf("%d releases", m.released)
 	}
 	m.request(growth)
-	if m.rest(); m.released != 2 {
+	if m.settle(); m.released != 2 {
 		t.Errorf("after growth: %d releases", m.released)
 	}
 }
@@ -137,10 +138,11 @@ func TestWhatARunningRequestHeldIsGivenBackWhenItEnds(t *testing.T) {
 	m.enter() // a long stream with a large body
 	m.held = 100 << 20
 	m.request(0)
-	m.rest()
+	m.settle()
 	m.free = 90 << 20
 	m.leave()
-	if m.rest(); m.released != 2 || m.held > smallMemory {
+	m.collector.rest()
+	if m.settle(); m.released != 2 || m.held > smallMemory {
 		t.Errorf("%d releases, %d held", m.released, m.held)
 	}
 }
@@ -148,5 +150,13 @@ func TestWhatARunningRequestHeldIsGivenBackWhenItEnds(t *testing.T) {
 func TestTheProgramsMemoryCanBeRead(t *testing.T) {
 	if n := heldMemory(); n < 1<<20 || n > 1<<40 {
 		t.Errorf("it holds %d bytes", n)
+	}
+}
+
+func TestTheUsersOwnPaceWins(t *testing.T) {
+	for gogc, want := range map[string][2]bool{"": {true, true}, "100": {false, true}, "800": {false, true}, "off": {false, false}} {
+		if paces, gives := OwnPace(gogc); paces != want[0] || gives != want[1] {
+			t.Errorf("GOGC=%q: %v, %v", gogc, paces, gives)
+		}
 	}
 }
