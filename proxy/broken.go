@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"breakwater/proxy/control"
-	"breakwater/proxy/dialect"
 	"breakwater/resilience"
 	"breakwater/resilience/outcome"
 )
@@ -53,13 +52,11 @@ func (s *relay) broken(o outcome.Outcome) verdict {
 // farewell is how the client learns that its answer is not whole, besides the
 // cut.
 func (s *relay) farewell() []byte {
-	if s.t.x.client.CutBrokenStream {
+	event := s.t.x.asked().BrokenStream(s.t.route.Record.Name)
+	if event == nil {
 		return nil
 	}
-	return append(append(s.between(), s.block.close()...), s.t.x.rt.dialect.ErrorEvent(dialect.Refusal{
-		Status: http.StatusBadGateway, Type: "api_error", Code: "upstream_stream_broken",
-		Message: "The stream from " + s.t.route.Record.Name + " broke off before the answer was complete. Please try again.",
-	})...)
+	return append(append(s.between(), s.block.close()...), event...)
 }
 
 // deliver hands out what an earlier try had said, when no other one has more

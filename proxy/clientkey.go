@@ -6,7 +6,7 @@ import (
 	"net/http"
 
 	"breakwater/proxy/control"
-	"breakwater/proxy/dialect"
+	"breakwater/proxy/refusal"
 	"breakwater/proxy/scrub"
 )
 
@@ -34,33 +34,10 @@ func (s *Server) own(text string) bool {
 	return scrub.Mentions(text, s.token) || control.HoldsOwnKey(text)
 }
 
-// keyRefusal is the answer to a client that may not use the proxy (settings
-// sheet §2.13).
-func keyRefusal(err error) dialect.Refusal {
-	ref := dialect.Refusal{Status: http.StatusForbidden, Type: "permission_error"}
-	switch {
-	case errors.Is(err, control.ErrKeyDisabled):
-		ref.Code, ref.Message = "key_disabled", "This Breakwater key is switched off."
-	case errors.Is(err, control.ErrKeyExpired):
-		ref.Code, ref.Message = "key_expired", "This Breakwater key has expired."
-	case errors.Is(err, control.ErrKeyScope):
-		ref.Code, ref.Message = "key_scope", "This Breakwater key lacks the scope client."
-	default:
-		return dialect.Refusal{
-			Status: http.StatusUnauthorized, Type: "authentication_error", Code: "AUTH_002",
-			Message: "This Breakwater asks for a key. Send it as X-Breakwater-Key, or as the API key of the client.",
-		}
-	}
-	return ref
-}
-
 // modelRefused refuses a model that the client's key does not allow.
-func (x *exchange) modelRefused() *refusal {
+func (x *exchange) modelRefused() *refusal.Notice {
 	if x.grant.AllowsModel(x.body.Model) {
 		return nil
 	}
-	return &refusal{Refusal: dialect.Refusal{
-		Status: http.StatusForbidden, Type: "permission_error", Code: "model_not_allowed",
-		Message: "This Breakwater key does not allow the model " + x.body.Model + ".",
-	}}
+	return new(refusal.Model(x.body.Model))
 }

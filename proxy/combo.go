@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"breakwater/proxy/control"
+	"breakwater/proxy/refusal"
 	"breakwater/resilience"
 	"breakwater/resilience/admission"
 	"breakwater/resilience/combo"
@@ -27,14 +28,11 @@ type comboWalk struct {
 
 	spent    admission.Spent
 	attempts int
-	tried    []trial
+	tried    []refusal.Attempt
 	pass     pass
 	parts    parts
 	refusal  *combo.Refusal // why there was no plan
 }
-
-// trial is a target that was asked, for the diagnostics.
-type trial struct{ provider, model string }
 
 // pass is one walk over all targets.
 type pass struct {
@@ -257,7 +255,7 @@ func (w *comboWalk) count(l *leg) {
 	}
 	w.attempts++
 	w.pass.Sent++
-	w.tried = append(w.tried, trial{l.route.Provider.ID, l.model})
+	w.tried = append(w.tried, refusal.Attempt{Provider: l.route.Provider.ID, Model: l.model})
 }
 
 // again reports whether the same target is worth another attempt soon.

@@ -7,6 +7,7 @@ import (
 
 	"breakwater/proxy/control"
 	"breakwater/proxy/dialect"
+	"breakwater/proxy/refusal"
 	"breakwater/resilience/combo"
 	"breakwater/resilience/settings"
 )
@@ -84,10 +85,7 @@ func (x *exchange) amend(e dialect.Edit) bool {
 			return true
 		}
 	}
-	x.refuse(refusal{Refusal: dialect.Refusal{
-		Status: http.StatusBadRequest, Type: "invalid_request_error", Code: "invalid_body",
-		Message: "Breakwater cannot read this request: " + err.Error() + ".",
-	}})
+	x.refuse(refusal.BodyInvalid(err))
 	return false
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"breakwater/proxy/control"
+	"breakwater/proxy/refusal"
 	"breakwater/resilience"
 	"breakwater/resilience/admission"
 )
@@ -41,7 +42,7 @@ func (x *exchange) runDirect() {
 			return
 		}
 		if e := x.leaseContention(plan); e != nil {
-			x.refuse(leaseRefusal(e))
+			x.refuse(refusal.Lease(e))
 			return
 		}
 		resting := x.plan(legs).Excluded
@@ -186,5 +187,5 @@ func (x *exchange) giveUp(plan resilience.Plan) {
 		x.forward(*f, true)
 		return
 	}
-	x.refuse(x.nobodyLeft(plan))
+	x.refuse(x.unserved(plan))
 }

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"breakwater/proxy/dialect"
+	"breakwater/proxy/refusal"
 	"breakwater/proxy/scrub"
 	"breakwater/proxy/upstream"
 	"breakwater/resilience"
@@ -26,7 +27,7 @@ func (t *attempt) head(res *http.Response, length int) {
 	t.x.out.head(res.StatusCode, func(h http.Header) {
 		upstream.CopyAnswerHeader(h, res.Header)
 		scrub.Answer(h, t.secret())
-		h.Set(headerSelected, t.route.Record.ID)
+		h.Set(refusal.HeaderSelected, t.route.Record.ID)
 		switch {
 		case isEventStream(res):
 			streamHeader(h)

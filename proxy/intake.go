@@ -9,6 +9,7 @@ import (
 
 	"breakwater/proxy/control"
 	"breakwater/proxy/dialect"
+	"breakwater/proxy/refusal"
 	"breakwater/proxy/upstream"
 )
 
@@ -27,7 +28,7 @@ type route struct {
 
 // intake reads a request whole: an answer that begins before the body has
 // been taken would be lost, and a second target needs the body again.
-func (s *Server) intake(w http.ResponseWriter, r *http.Request, ctl *http.ResponseController) (dialect.Body, *dialect.Refusal) {
+func (s *Server) intake(w http.ResponseWriter, r *http.Request, ctl *http.ResponseController) (dialect.Body, *refusal.Notice) {
 	if r.ContentLength > s.maxBody && r.Header.Get("Expect") != "" {
 		// Nothing was read, so the client is not told to go on, and sends nothing.
 		return dialect.Body{}, s.bodyRefusal(upstream.ErrTooLarge)
@@ -48,10 +49,7 @@ func (s *Server) intake(w http.ResponseWriter, r *http.Request, ctl *http.Respon
 	}
 	body, err := dialect.ReadBody(raw)
 	if err != nil {
-		return body, &dialect.Refusal{
-			Status: http.StatusBadRequest, Type: "invalid_request_error", Code: "invalid_body",
-			Message: "Breakwater cannot read this request: " + err.Error() + ".",
-		}
+		return body, new(refusal.BodyInvalid(err))
 	}
 	return body, nil
 }
@@ -73,34 +71,19 @@ func readAll(r io.Reader, announced, limit int64) ([]byte, error) {
 
 // bodyRefusal says why a body could not be read. It is always the client's
 // side of things: no connection is to blame.
-func (s *Server) bodyRefusal(err error) *dialect.Refusal {
+func (s *Server) bodyRefusal(err error) *refusal.Notice {
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &large), errors.Is(err, upstream.ErrTooLarge):
-		return &dialect.Refusal{
-			Status: http.StatusRequestEntityTooLarge, Type: "request_too_large", Code: "body_too_large",
-			Message: fmt.Sprintf("The request body is larger than Breakwater's limit of %d MiB.", s.maxBody>>20),
-		}
+		return new(refusal.BodyTooLarge(s.maxBody))
 	case errors.Is(err, errSlowBody):
-		return &dialect.Refusal{
-			Status: http.StatusRequestTimeout, Type: "timeout_error", Code: "request_body_timeout",
-			Message: fmt.Sprintf("The request body did not come on: hardly anything arrived for %v.", s.limits.Upload),
-		}
+		return new(refusal.BodyTimeout(s.limits.Upload))
 	case errors.Is(err, upstream.ErrEncoding):
-		return &dialect.Refusal{
-			Status: http.StatusUnsupportedMediaType, Type: "invalid_request_error", Code: "unknown_encoding",
-			Message: "Breakwater reads request bodies in gzip, br and zstd, or without an encoding.",
-		}
+		return new(refusal.BodyEncoding())
 	case errors.Is(err, errEncoded):
-		return &dialect.Refusal{
-			Status: http.StatusBadRequest, Type: "invalid_request_error", Code: "invalid_body",
-			Message: "The request body does not match its Content-Encoding.",
-		}
+		return new(refusal.BodyMismatch())
 	}
-	return &dialect.Refusal{
-		Status: http.StatusBadRequest, Type: "invalid_request_error", Code: "invalid_body",
-		Message: "The request body ended early.",
-	}
+	return new(refusal.BodyCut())
 }
 
 // admits returns the test whether the client brought a credential that a

@@ -3,10 +3,9 @@ package proxy
 import (
 	"errors"
 	"net/http"
-	"time"
 
 	"breakwater/proxy/control"
-	"breakwater/proxy/dialect"
+	"breakwater/proxy/refusal"
 	"breakwater/resilience"
 	"breakwater/resilience/lease"
 )
@@ -20,30 +19,14 @@ var (
 
 // takeHold reads the lease of a request from its headers (settings sheet
 // §4.5).
-func (x *exchange) takeHold() *refusal {
+func (x *exchange) takeHold() *refusal.Notice {
 	h := x.r.Header
 	hold, err := x.s.svc.Hold(x.r.Context(), x.grant, h.Get(ownerHeader), h.Get(generationHeader), h.Get(headerPin), x.body.Model)
 	if e, ok := errors.AsType[*control.LeaseError](err); ok {
-		ref := leaseRefusal(e)
-		return &ref
+		return new(refusal.Lease(e))
 	}
 	x.hold = hold
 	return nil
-}
-
-// leaseRefusal answers a request that its lease does not cover.
-func leaseRefusal(e *control.LeaseError) refusal {
-	ref := refusal{Refusal: dialect.Refusal{Status: e.Status(), Type: "lease_error", Code: e.Code, Message: e.Message}}
-	if s := e.RetrySeconds(); s > 0 {
-		ref.wait = time.Duration(s) * time.Second
-	}
-	if e.Code == control.LeaseCapacity {
-		ref.Extra = map[string]any{
-			"state": control.StateWaiting, "reason": control.ReasonNoFree, "retryAfter": e.RetrySeconds(),
-			"eligibleCount": e.Eligible, "freeCount": 0,
-		}
-	}
-	return ref
 }
 
 // fencedOff ends an attempt that the fence did not let through: nothing was
@@ -52,7 +35,7 @@ func leaseRefusal(e *control.LeaseError) refusal {
 func (t *attempt) fencedOff(e *control.LeaseError) verdict {
 	x := t.x
 	if e.Code != control.LeaseCapacity && e.Code != control.LeaseConnMismatch {
-		x.refuse(leaseRefusal(e))
+		x.refuse(refusal.Lease(e))
 		return ended
 	}
 	x.step(control.Step{Kind: control.StepSkipped, Reason: control.SkipLeased, Model: t.model}, t.route)

@@ -8,7 +8,6 @@ import (
 
 	"breakwater/proxy/catalog"
 	"breakwater/proxy/control"
-	"breakwater/proxy/dialect"
 	"breakwater/resilience"
 	"breakwater/resilience/classify"
 	"breakwater/resilience/outcome"
@@ -46,19 +45,6 @@ func (t *attempt) noLogin(ctx context.Context, err error) verdict {
 	// (case O5), but the client is told what it is.
 	t.code = resilience.CodeLoginNotRefreshed
 	return t.fail(t.without(classify.LocalDeadline), nil, nil)
-}
-
-// notRefreshed is the answer when nothing but such a login was left.
-func (x *exchange) notRefreshed(f *resilience.Failure) refusal {
-	wait := time.Second
-	if r, ok := x.s.svc.Route(f.Connection); ok {
-		wait = x.s.svc.RefreshPause(r)
-	}
-	return refusal{wait: wait, Refusal: dialect.Refusal{
-		Status: http.StatusBadGateway, Type: "api_error", Code: resilience.CodeLoginNotRefreshed,
-		Message: "Breakwater: the login of " + f.Name + " could not be refreshed: its token endpoint does not answer as it should. The next try is in " +
-			inWords(wait) + "; testing the connection tries at once.",
-	}}
 }
 
 // expired is the verdict on a login whose refresh token is refused.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"breakwater/proxy/control"
+	"breakwater/proxy/refusal"
 )
 
 // model is one entry of GET /v1/models; the fields of both dialects are given,
@@ -29,7 +30,7 @@ type model struct {
 func (s *Server) models(w http.ResponseWriter, r *http.Request) {
 	g, err := s.grant(r)
 	if err != nil {
-		ref := keyRefusal(err)
+		ref := refusal.Key(err)
 		s.plainError(w, r, ref.Status, ref.Code, ref.Message)
 		return
 	}

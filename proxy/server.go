@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"path"
@@ -19,6 +20,7 @@ import (
 	"breakwater/proxy/control"
 	"breakwater/proxy/dialect"
 	"breakwater/proxy/metrics"
+	"breakwater/proxy/refusal"
 	"breakwater/proxy/upstream"
 	"breakwater/resilience/lease"
 )
@@ -187,16 +189,13 @@ func (s *Server) unknown(w http.ResponseWriter, r *http.Request) {
 // plainError answers outside an exchange, in the dialect that the path or the
 // headers suggest.
 func (s *Server) plainError(w http.ResponseWriter, r *http.Request, status int, code, message string) {
-	d := dialect.Chat
-	if strings.Contains(r.URL.Path, "/messages") || r.Header.Get("Anthropic-Version") != "" {
-		d = dialect.Anthropic
-	}
-	w.Header().Set("Content-Type", "application/json")
+	a := refusal.Outside(r.URL.Path, r.Header, status, code, message)
+	maps.Copy(w.Header(), a.Header)
 	if r.ContentLength != 0 { // net/http waits for a body that nobody wants
 		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(refusalWait)) // unsupported only without a socket
 	}
-	w.WriteHeader(status)
-	_, _ = w.Write(d.ErrorBody(dialect.Refusal{Status: status, Type: dialect.TypeFor(status), Code: code, Message: message})) // the client may have left
+	w.WriteHeader(a.Status)
+	_, _ = w.Write(a.Body) // the client may have left
 }
 
 // inference answers a request for a model.
@@ -251,24 +250,21 @@ func (x *exchange) caught() {
 }
 
 // admit checks the key and the pause and reads the body.
-func (x *exchange) admit(w http.ResponseWriter) *refusal {
+func (x *exchange) admit(w http.ResponseWriter) *refusal.Notice {
 	s := x.s
 	var err error
 	if x.grant, err = s.grant(x.r); err != nil {
-		return &refusal{Refusal: keyRefusal(err)}
+		return new(refusal.Key(err))
 	}
 	body, ref := s.intake(w, x.r, x.out.ctl)
 	x.body = body
 	x.act.Model, x.act.Stream, x.act.RequestBytes = body.Model, body.Stream, int64(len(body.Raw))
 	if ref != nil {
-		return &refusal{Refusal: *ref}
+		return ref
 	}
 	if s.svc.HoldsSecret(body.Model) {
 		x.act.Model = "" // the log would keep it
-		return &refusal{Refusal: dialect.Refusal{
-			Status: http.StatusBadRequest, Type: "invalid_request_error", Code: "invalid_model",
-			Message: "The model's name holds the key of a connection. It was not sent to anybody.",
-		}}
+		return new(refusal.SecretModel())
 	}
 	if ref := x.modelRefused(); ref != nil {
 		return ref
@@ -277,28 +273,16 @@ func (x *exchange) admit(w http.ResponseWriter) *refusal {
 		return ref
 	}
 	if x.via() > maxVia {
-		return &refusal{Refusal: dialect.Refusal{
-			Status: http.StatusLoopDetected, Type: "api_error", Code: "loop_detected",
-			Message: "A connection of Breakwater leads back to Breakwater: change its base URL.",
-		}}
+		return new(refusal.Loop())
 	}
 	if s.svc.Paused() {
-		return &refusal{wait: pausedWait, Refusal: dialect.Refusal{
-			Status: http.StatusTooManyRequests, Type: "rate_limit_error", Code: codePaused,
-			Message: "Breakwater is paused. Resume it from its tray menu, its window, or with POST /api/app/pause.",
-		}}
+		return new(refusal.Paused())
 	}
 	return nil
 }
 
-// codePaused marks the refusals of a paused proxy.
-const codePaused = "paused"
-
 // maxVia is how many Breakwaters of one machine may stand in a row.
 const maxVia = 3
-
-// pausedWait is when a client of a paused proxy is asked to come back.
-const pausedWait = 15 * time.Second
 
 func writeJSON(w http.ResponseWriter, v any) {
 	_ = json.NewEncoder(w).Encode(v) // the client may have left

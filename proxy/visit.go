@@ -2,12 +2,10 @@ package proxy
 
 import (
 	"context"
-	"net/http"
 	"strings"
 	"time"
 
 	"breakwater/proxy/control"
-	"breakwater/proxy/dialect"
 	"breakwater/resilience"
 	"breakwater/resilience/admission"
 	"breakwater/resilience/breaker"
@@ -98,17 +96,4 @@ func (x *exchange) heldBack(l *leg, err error) verdict {
 	}
 	x.step(control.Step{Kind: control.StepSkipped, Reason: reason, Model: l.model, Until: untilStep(wait)}, l.route)
 	return tryNext
-}
-
-// tooBusy refuses a request that found no turn anywhere.
-func (x *exchange) tooBusy() refusal {
-	e := x.local
-	ref := dialect.Refusal{
-		Status: e.Status(), Type: dialect.TypeFor(e.Status()), Code: string(e.Code),
-		Message: strings.TrimSuffix(e.Message, ".") + ". This is a local limit, nothing was sent.",
-	}
-	if x.client.WaitStatus429 && ref.Status != http.StatusTooManyRequests {
-		ref.Status, ref.Type = http.StatusTooManyRequests, "rate_limit_error"
-	}
-	return refusal{ref, max(e.RetryAfter, time.Second)}
 }

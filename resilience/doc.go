@@ -1,3 +1,3 @@
-// Package resilience answers two questions: whom to try next, and what an
-// outcome means for the targets that come after it.
+// Package resilience answers two questions: which target to try next, and what
+// an outcome means for the targets that come after it and for the client.
 package resilience

@@ -67,6 +67,12 @@ var rules = []rule{
 		"the dialects are data and pure functions over bytes",
 	},
 	{
+		"proxy/refusal",
+		[]string{"proxy/control", "proxy/dialect", "resilience/...", "github.com/tidwall/gjson", "github.com/tidwall/sjson"},
+		[]string{"os/...", "database/sql/..."},
+		"what a client gets when no target answers is a value made of values, tested without a server, an upstream or a store",
+	},
+	{
 		"proxy/sse", nil,
 		[]string{"net/http/...", "os/..."},
 		"frames are cut from bytes, wherever these come from",
@@ -385,6 +391,9 @@ func TestRefusal(t *testing.T) {
 		{"proxy/control", module + "/proxy/catalog", false, false},
 		{"proxy/control", module + "/proxy/rest", false, true},
 		{"proxy/rest", "net/http", false, false},
+		{"proxy/refusal", module + "/proxy/dialect", false, false},
+		{"proxy/refusal", module + "/proxy/upstream", false, true},
+		{"proxy/refusal", module + "/proxy", false, true},
 		{"proxy/relay", "github.com/r3labs/sse/v2", false, true},
 		{"proxy/events", "github.com/r3labs/sse/v2", false, false},
 		{"app/tray", "fyne.io/fyne/v2/theme", false, true},

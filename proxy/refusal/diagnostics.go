@@ -1,8 +1,8 @@
-package proxy
+package refusal
 
 import (
-	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"breakwater/resilience"
@@ -20,7 +20,7 @@ type diagnosis struct {
 		AttemptOrder   []attemptRow  `json:"attemptOrder"`
 		TerminalReason string        `json:"terminalReason"`
 	}
-	Recovery *recovery
+	Recovery recovery
 }
 
 type excludedRow struct {
@@ -34,7 +34,7 @@ type attemptRow struct {
 	Model    string `json:"model"`
 }
 
-// recovery tells the client's owner what would help.
+// recovery names what would help.
 type recovery struct {
 	Action     string `json:"action"` // wait, retry, try-auto, switch-combo
 	NextStep   string `json:"next_step"`
@@ -55,45 +55,44 @@ const (
 	recoverPrefix = "X-Omniroute-Recovery-"
 )
 
-func (w *comboWalk) diagnose(a comboAnswer) diagnosis {
+func diagnose(c *Combo, v ending) diagnosis {
 	var d diagnosis
 	g := &d.Diagnostics
 	g.Excluded, g.AttemptOrder = []excludedRow{}, []attemptRow{}
-	g.PoolSize, g.Attempted = len(w.pass.excluded), len(w.tried)
-	if w.plan != nil {
-		g.PoolSize = len(w.plan.Order) + len(w.plan.LastResort)
+	g.PoolSize, g.Attempted = len(c.Excluded), len(c.Attempts)
+	if c.Planned {
+		g.PoolSize = c.PoolSize
 	}
-	g.TerminalReason = plain(a.terminal, maxTerminal)
-	for _, e := range w.pass.excluded {
-		if len(g.Excluded) < maxRows {
-			g.Excluded = append(g.Excluded, excludedRow{plain(e.Target.Provider, maxProvider), plain(e.Target.ModelID(), maxModel), plain(string(e.Reason), maxReason)})
-		}
+	g.TerminalReason = plain(v.terminal, maxTerminal)
+	for _, e := range c.Excluded[:min(len(c.Excluded), maxRows)] {
+		g.Excluded = append(g.Excluded, excludedRow{
+			plain(e.Target.Provider, maxProvider), plain(e.Target.ModelID(), maxModel), plain(string(e.Reason), maxReason),
+		})
 	}
-	for _, t := range w.tried {
-		if len(g.AttemptOrder) < maxRows {
-			g.AttemptOrder = append(g.AttemptOrder, attemptRow{plain(t.provider, maxProvider), plain(t.model, maxModel)})
-		}
+	for _, t := range c.Attempts[:min(len(c.Attempts), maxRows)] {
+		g.AttemptOrder = append(g.AttemptOrder, attemptRow{plain(t.Provider, maxProvider), plain(t.Model, maxModel)})
 	}
-	d.Recovery = recoverBy(a)
+	d.Recovery = recoverBy(v)
 	return d
 }
 
 // recoverBy says what would help (combos sheet §2.9, "Recovery verbs").
-func recoverBy(a comboAnswer) *recovery {
-	r := &recovery{Action: "retry", NextStep: "Send the request again."}
-	switch a.terminal {
+func recoverBy(v ending) recovery {
+	wait := recovery{Action: "wait", NextStep: "Wait until the first target is back."}
+	r := recovery{Action: "retry", NextStep: "Send the request again."}
+	switch v.terminal {
 	case reasonQuota, combo.NoExecutable, combo.ContextExhausted, reasonAllSkipped:
-		r.Action, r.NextStep = "switch-combo", "Use another combo or model, or look at the connections."
+		r = recovery{Action: "switch-combo", NextStep: "Use another combo or model, or check the connections."}
 	case string(resilience.StopAttempts), reasonAllFailed:
-		r.Action, r.NextStep = "try-auto", "Use the model auto, which takes whoever is well."
+		r = recovery{Action: "try-auto", NextStep: "Use the model auto, which picks a healthy target."}
 	case combo.AllCoolingDown:
-		r.Action, r.NextStep = "wait", "Wait until the first target is back."
+		r = wait
 	}
-	if a.wait > 0 && a.Status == http.StatusTooManyRequests {
-		r.Action, r.NextStep = "wait", "Wait until the first target is back."
+	if v.Wait > 0 && v.Status == http.StatusTooManyRequests {
+		r = wait
 	}
-	if a.wait > 0 {
-		r.RetryAfter = min(wholeSeconds(a.wait), maxRetrySecs)
+	if v.Wait > 0 {
+		r.RetryAfter = min(Seconds(v.Wait), maxRetrySecs)
 	}
 	return r
 }
@@ -101,8 +100,8 @@ func recoverBy(a comboAnswer) *recovery {
 // headers writes the diagnosis as response headers.
 func (d *diagnosis) headers(h http.Header) {
 	g := &d.Diagnostics
-	h.Set(headerPrefix+"Pool-Size", fmt.Sprint(g.PoolSize))
-	h.Set(headerPrefix+"Attempted", fmt.Sprint(g.Attempted))
+	h.Set(headerPrefix+"Pool-Size", strconv.Itoa(g.PoolSize))
+	h.Set(headerPrefix+"Attempted", strconv.Itoa(g.Attempted))
 	h.Set(headerPrefix+"Terminal-Reason", latin(g.TerminalReason))
 	var list []string
 	for _, e := range g.Excluded {
@@ -111,31 +110,9 @@ func (d *diagnosis) headers(h http.Header) {
 	if len(list) > 0 {
 		h.Set(headerPrefix+"Excluded", plain(latin(strings.Join(list, ",")), maxExcluded))
 	}
-	if d.Recovery == nil {
-		return
-	}
 	h.Set(recoverPrefix+"Action", d.Recovery.Action)
 	h.Set(recoverPrefix+"Next-Step", plain(latin(d.Recovery.NextStep), maxNextStep))
 	if d.Recovery.RetryAfter > 0 {
-		h.Set("X-Omniroute-Retry-After-Seconds", fmt.Sprint(d.Recovery.RetryAfter))
+		h.Set("X-Omniroute-Retry-After-Seconds", strconv.Itoa(d.Recovery.RetryAfter))
 	}
-}
-
-// plain takes line breaks out of a text and cuts it.
-func plain(s string, limit int) string {
-	s = strings.NewReplacer("\r", "", "\n", "").Replace(s)
-	if len(s) > limit {
-		s = strings.ToValidUTF8(s[:limit], "")
-	}
-	return s
-}
-
-// latin replaces what a header cannot hold.
-func latin(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r < 0x20 || r > 0xff || r == 0x7f {
-			return '?'
-		}
-		return r
-	}, s)
 }
