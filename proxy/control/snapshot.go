@@ -32,6 +32,7 @@ func (s *Service) snapshot() Snapshot {
 	}
 	snap.Paused, snap.PausedUntil = s.pausedUntil()
 	snap.Notices = s.rootsNotice(s.cfg.Store.Notices())
+	snap.Storage = storageFault(snap.Notices)
 	queued := s.queued()
 	for _, r := range s.Routes() {
 		c := s.view(r)

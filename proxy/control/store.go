@@ -96,8 +96,10 @@ type Store interface {
 
 // Why a change could not be kept. Stores put them before their own words.
 const (
-	ErrDiskFull = sentinel("the disk is full")
-	ErrReadOnly = sentinel("the data folder cannot be written")
+	ErrDiskFull     = sentinel("the disk is full")
+	ErrReadOnly     = sentinel("the data folder cannot be written")
+	ErrDatabaseBusy = sentinel("another program has locked the database")
+	ErrDatabaseGone = sentinel("the database was moved, deleted or replaced")
 )
 
 // Secrets keeps the credentials: in the keychain of the system, or in an

@@ -56,21 +56,45 @@ type Snapshot struct {
 	Breakers    []Breaker    `json:"breakers"`
 	Combos      []ComboBrief `json:"combos"` // in the user's order
 	Notices     []Notice     `json:"notices,omitempty"`
+	// Storage says why changes cannot be saved at present, nil when they are.
+	Storage *StorageFault `json:"storage,omitempty"`
 	// SecretsIn says where keys are kept: "keychain", or "file" for an encrypted
 	// file in the data folder.
 	SecretsIn string `json:"secretsIn,omitempty"`
 }
 
+// StorageFault is the reason for which changes cannot be saved.
+type StorageFault struct {
+	Kind  string    `json:"kind"` // disk_full, read_only, database_busy, database_gone or database_damaged
+	Text  string    `json:"text"`
+	Since time.Time `json:"since,omitzero"`
+}
+
+// storageFault returns the fault among the notices, nil when there is none.
+func storageFault(notices []Notice) *StorageFault {
+	for _, n := range notices {
+		if n.Grave() {
+			return &StorageFault{Kind: n.Code, Text: n.Text, Since: n.Since}
+		}
+	}
+	return nil
+}
+
 // Notice is a lasting remark about the installation that the user should see,
 // such as a damaged database or a missing keychain.
 type Notice struct {
-	Code string `json:"code"`
-	Text string `json:"text"`
+	Code  string    `json:"code"`
+	Text  string    `json:"text"`
+	Since time.Time `json:"since,omitzero"` // when it began, where that is known
 }
 
 // Grave reports whether the remark is of something broken: changes are not kept.
 func (n Notice) Grave() bool {
-	return n.Code == "disk_full" || n.Code == "read_only" || n.Code == "database_damaged"
+	switch n.Code {
+	case "disk_full", "read_only", "database_busy", "database_gone", "database_damaged":
+		return true
+	}
+	return false
 }
 
 // Connection is one connection with its live state. It never holds a secret.

@@ -199,6 +199,8 @@ func TestErrorsOfTheFacade(t *testing.T) {
 		{"too slow", fmt.Errorf("test: %w", context.DeadlineExceeded), 504, "TIMEOUT"},
 		{"disk full", fmt.Errorf("store: %w: someone", control.ErrDiskFull), 507, "The disk is full"},
 		{"read only", fmt.Errorf("store: %w: someone", control.ErrReadOnly), 503, "cannot be written"},
+		{"busy", fmt.Errorf("store: %w: someone", control.ErrDatabaseBusy), 503, "Another program has locked"},
+		{"gone", fmt.Errorf("store: %w: someone", control.ErrDatabaseGone), 503, "moved, deleted or replaced"},
 		{"anything else", errors.New("disk /home/someone/db is full, key sk-secret"), 500, `"message":"Internal error"`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -41,6 +42,8 @@ var (
 	errInternal     = &apiError{status: http.StatusInternalServerError, code: "INTERNAL", message: "Internal error"}
 	errDiskFull     = &apiError{status: http.StatusInsufficientStorage, code: "DISK_FULL", message: "The disk is full, so nothing was changed. Make some room and try again"}
 	errReadOnly     = &apiError{status: http.StatusServiceUnavailable, code: "READ_ONLY", message: "The data folder cannot be written, so nothing was changed. Check its permissions and the disk"}
+	errDatabaseBusy = &apiError{status: http.StatusServiceUnavailable, code: "DATABASE_BUSY", message: "Another program has locked the database, so nothing was changed. Close that program and try again"}
+	errDatabaseGone = &apiError{status: http.StatusServiceUnavailable, code: "DATABASE_GONE", message: "The database was moved, deleted or replaced while Breakwater ran, so the change cannot be kept. Put it back, or quit Breakwater and start it again"}
 	errNotFound     = &apiError{status: http.StatusNotFound, code: "NOT_FOUND", message: "Not found"}
 	errKeyNotFound  = &apiError{status: http.StatusNotFound, code: "NOT_FOUND", message: "Key not found"}
 	errKeyScope     = &apiError{status: http.StatusForbidden, code: "KEY_SCOPE", message: "This key lacks the scope manage"}
@@ -104,7 +107,7 @@ func (a *api) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if e == errInternal && strings.HasPrefix(r.URL.Path, "/api/combos") {
 		code, category = "INTERNAL_001", "internal" // settings sheet §2.14
 	}
-	if e == errInternal || e == errDiskFull || e == errReadOnly {
+	if e == errInternal || slices.Contains([]*apiError{errDiskFull, errReadOnly, errDatabaseBusy, errDatabaseGone}, e) {
 		a.log.ErrorContext(r.Context(), "management request failed",
 			"method", r.Method, "path", r.URL.Path, "correlation", id, "error", err)
 	}
@@ -136,6 +139,10 @@ func known(err error) *apiError {
 		return errDiskFull
 	case errors.Is(err, control.ErrReadOnly):
 		return errReadOnly
+	case errors.Is(err, control.ErrDatabaseBusy):
+		return errDatabaseBusy
+	case errors.Is(err, control.ErrDatabaseGone):
+		return errDatabaseGone
 	case errors.Is(err, context.DeadlineExceeded):
 		return errTimeout
 	default:
