@@ -25,9 +25,9 @@ func EndsCombo(f *Failure) bool {
 	return EndsRequest(f)
 }
 
-// ExhaustionOf says what a failure means for the rest of a combo's targets
+// exhaustionOf says what a failure means for the rest of a combo's targets
 // (combos sheet §2.5, column "Exhaustion set").
-func ExhaustionOf(f *Failure) combo.FailureClass {
+func exhaustionOf(f *Failure) combo.FailureClass {
 	o := &f.Outcome
 	switch {
 	case f.Code == CodeEarlyEOF, f.Code == codeNotReady:
@@ -84,7 +84,7 @@ func (p *Pass) Excludes(t *combo.Target) bool {
 // Record takes in a failure of target t and returns its class; order are the
 // targets of the plan. It may set Stop.
 func (p *Pass) Record(t *combo.Target, f *Failure, order []*combo.Target) combo.FailureClass {
-	class := ExhaustionOf(f)
+	class := exhaustionOf(f)
 	mark := class
 	if class == combo.MarksProvider {
 		// Quota is an account's: the others of its provider may have some left.

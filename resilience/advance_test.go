@@ -61,7 +61,7 @@ func TestExhaustionOf(t *testing.T) {
 		{"a refused key", broken(401), combo.MarksConnection},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := ExhaustionOf(&tt.f); got != tt.want {
+			if got := exhaustionOf(&tt.f); got != tt.want {
 				t.Errorf("got %d, want %d", got, tt.want)
 			}
 		})

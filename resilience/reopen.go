@@ -38,9 +38,9 @@ type Reopening struct {
 // Left reports whether the same target may be asked again at all.
 func (r *Reopening) Left() bool { return r.Enabled && r.Made < maxReopened && !r.Probe }
 
-// AfterSleep reports whether the same target is asked again because the machine
+// afterSleep reports whether the same target is asked again because the machine
 // slept during the call; it does so once.
-func (r *Reopening) AfterSleep(slept bool) bool {
+func (r *Reopening) afterSleep(slept bool) bool {
 	if !slept || r.Woken || r.Probe {
 		return false
 	}
@@ -51,5 +51,5 @@ func (r *Reopening) AfterSleep(slept bool) bool {
 // Asks reports whether the same target is asked again after a broken call:
 // where recovery is switched on, and once after a sleep of the machine.
 func (r *Reopening) Asks(b Break, slept bool) bool {
-	return r.AfterSleep(slept) || r.Left() && b.Reopenable()
+	return r.afterSleep(slept) || r.Left() && b.Reopenable()
 }

@@ -128,14 +128,14 @@ func (v *ending) resetsAfter(left time.Duration) {
 // skipped is the answer when no target was tried at all.
 func (q *Request) skipped(c *Combo) ending {
 	if c.Local != nil {
-		return ending{Notice: q.Busy(c.Local), terminal: reasonAllSkipped}
+		return ending{Notice: q.busy(c.Local), terminal: reasonAllSkipped}
 	}
 	s := &c.Before
 	switch s.Code {
 	case admission.CodeRateLimit:
 		v := c.says(s.Status, "rate_limit_error", s.Code, combo.AllCoolingDown,
 			"every target is limited; the first is back in "+span(s.RetryAfter)+". Nothing was sent.")
-		v.Extra = map[string]any{"retry_after": Seconds(s.RetryAfter), "reset_at": q.Now.Add(s.RetryAfter).UTC().Format(time.RFC3339)}
+		v.Extra = map[string]any{"retry_after": seconds(s.RetryAfter), "reset_at": q.Now.Add(s.RetryAfter).UTC().Format(time.RFC3339)}
 		v.Wait = s.RetryAfter
 		return v
 	case admission.CodeAllCooling:
@@ -221,7 +221,7 @@ func (c *Combo) ExclusionLog() string {
 	for _, e := range c.Refusal.Excluded {
 		part := e.Target.Model + " " + string(e.Reason)
 		if left := e.Until.Sub(c.Now); left > 0 {
-			part += fmt.Sprintf(" %ds", Seconds(left))
+			part += fmt.Sprintf(" %ds", seconds(left))
 		}
 		parts = append(parts, part)
 	}

@@ -92,7 +92,7 @@ func recoverBy(v ending) recovery {
 		r = wait
 	}
 	if v.Wait > 0 {
-		r.RetryAfter = min(Seconds(v.Wait), maxRetrySecs)
+		r.RetryAfter = min(seconds(v.Wait), maxRetrySecs)
 	}
 	return r
 }

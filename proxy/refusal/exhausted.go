@@ -128,7 +128,7 @@ func (q *Request) Unserved(u *Unserved) Notice {
 	case u.Lease != nil:
 		return Lease(u.Lease)
 	case last == nil && u.Local != nil && !(u.Local.Elsewhere && u.Waits):
-		return q.Busy(u.Local) // busy, not broken: no reason to notify anybody
+		return q.busy(u.Local) // busy, not broken: no reason to notify anybody
 	}
 	n := q.exhausted(u, last)
 	n.Exhausted = true
@@ -171,8 +171,8 @@ func notRefreshed(connection string, wait time.Duration) Notice {
 	return n
 }
 
-// Busy refuses a request that a gate or queue of ours did not let through.
-func (q *Request) Busy(e *admission.Error) Notice {
+// busy refuses a request that a gate or queue of ours did not let through.
+func (q *Request) busy(e *admission.Error) Notice {
 	n := notice(e.Status(), dialect.TypeFor(e.Status()), string(e.Code),
 		strings.TrimSuffix(e.Message, ".")+". This is a local limit, nothing was sent.")
 	if q.Client.WaitStatus429 && n.Status != http.StatusTooManyRequests {
@@ -185,11 +185,11 @@ func (q *Request) Busy(e *admission.Error) Notice {
 // comeBack asks the client to try again later (ruling 41): 429 for everybody
 // who gives up early on a 503; the guide's 503 for an open breaker otherwise.
 func (q *Request) comeBack(u *Unserved) Notice {
-	seconds, end := int(math.Ceil(u.Wait.Seconds())), q.Now.Add(u.Wait)
+	left, end := int(math.Ceil(u.Wait.Seconds())), q.Now.Add(u.Wait)
 	n := notice(http.StatusTooManyRequests, "rate_limit_error", "all_connections_cooling_down",
 		fmt.Sprintf("Breakwater: every connection that could answer is resting; the first is back in %s (%s). This is a local decision, nothing was sent.",
 			span(u.Wait), moment(q.Now, end)))
-	n.Extra, n.Wait = map[string]any{"reset_seconds": seconds}, u.Wait
+	n.Extra, n.Wait = map[string]any{"reset_seconds": left}, u.Wait
 	if len(u.Failures) > 0 {
 		n.Message = fmt.Sprintf("Breakwater: every connection that could answer is limited; the first is back in %s (%s).",
 			span(u.Wait), moment(q.Now, end))
@@ -200,7 +200,7 @@ func (q *Request) comeBack(u *Unserved) Notice {
 		if !q.Client.WaitStatus429 {
 			n.Status, n.Type = http.StatusServiceUnavailable, "api_error"
 		}
-		n.Extra["provider"], n.Extra["retry_after"] = open, seconds
+		n.Extra["provider"], n.Extra["retry_after"] = open, left
 	}
 	return n
 }

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Seconds is a wait in whole seconds, rounded up and at least one.
-func Seconds(d time.Duration) int { return max(int(math.Ceil(d.Seconds())), 1) }
+// seconds is a wait in whole seconds, rounded up and at least one.
+func seconds(d time.Duration) int { return max(int(math.Ceil(d.Seconds())), 1) }
 
 // moment says a time for people, with its day when it is not soon.
 func moment(now, t time.Time) string {
