@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"net/http"
 	"time"
 
@@ -63,9 +62,8 @@ func ask(ctx context.Context, up *upstream.Client, r *control.Route, method, pat
 	if err != nil {
 		return got, err
 	}
-	defer func() { _ = res.Body.Close() }() // it is only read
 	got.StatusCode, got.Header = res.StatusCode, res.Header
-	got.Body, _ = io.ReadAll(io.LimitReader(res.Body, maxHeld)) // the status is the verdict; a body may be cut
+	got.Body = upstream.ErrorBody(res) // the status is the verdict; a model list may be cut, too
 	return got, nil
 }
 

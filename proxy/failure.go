@@ -30,8 +30,7 @@ func (t *attempt) input(status int, header http.Header, body []byte) classify.In
 
 // refused handles an answer with an error status.
 func (t *attempt) refused(ctx context.Context, res *http.Response) verdict {
-	// The status is the verdict; a body that does not come in full is cut.
-	body, _ := io.ReadAll(io.LimitReader(res.Body, maxHeld))
+	body := upstream.ErrorBody(res)
 	if t.x.r.Context().Err() != nil {
 		return t.gone()
 	}

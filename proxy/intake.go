@@ -56,18 +56,37 @@ func (s *Server) intake(w http.ResponseWriter, r *http.Request, ctl *http.Respon
 
 var errEncoded = errors.New("content encoding")
 
-// readAll reads the body into one buffer of the announced size.
+// readAll reads the body into one buffer of the announced size, which grows
+// towards it with the bytes that come: an announcement alone must not cost any
+// memory.
 func readAll(r io.Reader, announced, limit int64) ([]byte, error) {
 	if announced < 0 || announced > limit {
 		return io.ReadAll(r)
 	}
-	buf := make([]byte, announced)
-	n, err := io.ReadFull(r, buf)
-	if err == io.EOF {
-		err = nil
+	buf := make([]byte, 0, min(announced, firstPart))
+	for {
+		n, err := io.ReadFull(r, buf[len(buf):cap(buf)])
+		buf = buf[:len(buf)+n]
+		switch {
+		case int64(len(buf)) == announced:
+			return buf, nil
+		case err == io.EOF:
+			return buf, io.ErrUnexpectedEOF
+		case err != nil:
+			return buf, err
+		}
+		buf = append(make([]byte, 0, min(announced, int64(len(buf))*partGrowth)), buf...)
 	}
-	return buf[:n], err
 }
+
+const (
+	// firstPart is how much is made ready for a body of which nothing has come;
+	// most requests of coding agents are longer, most others fit.
+	firstPart = 64 << 10
+	// partGrowth is by how much a full buffer grows: at most that many times what
+	// has come is held, and three quarters of the final buffer are never copied.
+	partGrowth = 4
+)
 
 // bodyRefusal says why a body could not be read. It is always the client's
 // side of things: no connection is to blame.

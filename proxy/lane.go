@@ -1,14 +1,13 @@
 package proxy
 
 import (
-	"bytes"
 	"context"
-	"io"
 	"net/http"
 	"time"
 
 	"breakwater/proxy/catalog"
 	"breakwater/proxy/control"
+	"breakwater/proxy/upstream"
 	"breakwater/resilience/claude"
 )
 
@@ -66,7 +65,7 @@ func (t *attempt) intercept(res *http.Response) (v verdict, taken bool) {
 	d := t.claude.Answer(res.StatusCode, res.Header)
 	if d.Action == claude.AskReset {
 		t.watch.stop()
-		keep(res) // the answer may yet have to go its normal way
+		upstream.ErrorBody(res) // the answer may yet have to go its normal way
 		d = t.askReset(res.StatusCode)
 	}
 	if d.Action == claude.End {
@@ -75,19 +74,9 @@ func (t *attempt) intercept(res *http.Response) (v verdict, taken bool) {
 	if !d.Intercepted() {
 		return tryNext, false
 	}
-	t.watch.stop() // the wait is not the upstream's
-	_, _ = io.CopyN(io.Discard, res.Body, maxHeld)
-	_ = res.Body.Close() // nobody reads the rest
+	t.watch.stop()          // the wait is not the upstream's
+	upstream.ErrorBody(res) // for the connection's sake; nobody looks at it
 	return t.pause(d, res.StatusCode), true
-}
-
-// keep reads the beginning of an error's body, all that is ever looked at, and
-// gives the connection back.
-func keep(res *http.Response) []byte {
-	body, _ := io.ReadAll(io.LimitReader(res.Body, maxHeld)) // a body that does not come in full is cut
-	_ = res.Body.Close()
-	res.Body = io.NopCloser(bytes.NewReader(body))
-	return body
 }
 
 // askReset drives the limit reset and tells how it went.

@@ -8,6 +8,7 @@ import (
 
 	"breakwater/proxy/catalog"
 	"breakwater/proxy/control"
+	"breakwater/proxy/upstream"
 	"breakwater/resilience"
 	"breakwater/resilience/classify"
 	"breakwater/resilience/outcome"
@@ -58,7 +59,7 @@ func (t *attempt) renew(res *http.Response) (v verdict, taken bool) {
 	if t.renewed || t.route.Credential() != catalog.OAuthCredential || !deniesLogin(res.StatusCode) {
 		return tryNext, false
 	}
-	body := keep(res)
+	body := upstream.ErrorBody(res)
 	if res.StatusCode == http.StatusForbidden && !bytes.Contains(bytes.ToLower(body), []byte("token")) {
 		return tryNext, false // something else is forbidden
 	}

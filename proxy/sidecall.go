@@ -40,8 +40,10 @@ func SideCaller(up *upstream.Client, version string) func(context.Context, contr
 			return claude.Reply{Failed: true}
 		}
 		defer func() { _ = res.Body.Close() }() // read as far as it matters
-		body, err := io.ReadAll(io.LimitReader(res.Body, claude.MaxReply))
-		if err != nil {
+		var body []byte
+		if res.StatusCode >= http.StatusMultipleChoices {
+			body = upstream.ErrorBody(res)
+		} else if body, err = io.ReadAll(io.LimitReader(res.Body, claude.MaxReply)); err != nil {
 			return claude.Reply{Failed: true}
 		}
 		return claude.Reply{Status: res.StatusCode, Header: res.Header, Body: body}

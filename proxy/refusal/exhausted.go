@@ -139,7 +139,7 @@ func (q *Request) exhausted(u *Unserved, last *resilience.Failure) Notice {
 	switch {
 	case last != nil && last.Code == resilience.CodeLoginNotRefreshed:
 		return notRefreshed(last.Name, u.RefreshWait)
-	case last != nil && last.Outcome.Class == outcome.Neutral:
+	case last != nil && last.Outcome.Class == outcome.Neutral && !last.Answered():
 		return notice(http.StatusGatewayTimeout, typeOf(last.Code, "timeout_error"), last.Cause(), last.Name+" did not answer in time.")
 	case last != nil && !last.Limited():
 		return notice(http.StatusBadGateway, typeOf(last.Code, "api_error"), last.Cause(), summary(u))

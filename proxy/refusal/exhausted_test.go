@@ -74,6 +74,7 @@ func TestUnserved(t *testing.T) {
 		{"a queue, but a rest that ends", unknown, Unserved{Local: elsewhere, Wait: secs(5), Waits: true, Excluded: []resilience.Exclusion{cooling}}, 429, "all_connections_cooling_down", true, "is resting; the first is back in 5 s"},
 		{"a login that is not refreshed", unknown, Unserved{Failures: []resilience.Failure{failure(504, outcome.ReasonLocalTimeout, neutral, code(resilience.CodeLoginNotRefreshed))}, RefreshWait: secs(120)}, 502, "login_not_refreshed", true, "The next try is in 2 min"},
 		{"our own deadline", unknown, Unserved{Failures: []resilience.Failure{slow}}, 504, "local_timeout", true, "Work did not answer in time"},
+		{"a gateway's 499", unknown, Unserved{Failures: []resilience.Failure{failure(499, outcome.ReasonUpstreamLeft, neutral)}}, 502, "upstream_closed_request", true, "Work failed (upstream closed request, status 499)"},
 		{"a fault", unknown, Unserved{Failures: []resilience.Failure{failure(500, outcome.ReasonServerError)}, Wait: secs(5), Waits: true}, 502, "server_error", true, "Work failed (server error, status 500)"},
 		{"several faults", unknown, Unserved{Failures: []resilience.Failure{
 			failure(502, outcome.ReasonNetwork, silent, func(f *resilience.Failure) { f.Outcome.Network = true }),

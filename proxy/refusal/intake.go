@@ -72,7 +72,7 @@ func BodyTimeout(idle time.Duration) Notice {
 // BodyEncoding refuses a Content-Encoding that cannot be read.
 func BodyEncoding() Notice {
 	return notice(http.StatusUnsupportedMediaType, "invalid_request_error", "unknown_encoding",
-		"Breakwater reads request bodies in gzip, br and zstd, or without an encoding.")
+		"Breakwater reads request bodies in gzip, deflate, br and zstd, or without an encoding.")
 }
 
 // BodyMismatch refuses a body that is not in its Content-Encoding.

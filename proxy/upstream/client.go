@@ -201,9 +201,13 @@ func (c *Client) Do(ctx context.Context, call Call) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := decode(res); err != nil {
-		_ = res.Body.Close()
-		return nil, fmt.Errorf("answer encoding: %w", err)
+	err = hasStatus(res)
+	if err == nil {
+		err = decode(res)
+	}
+	if err != nil {
+		_ = res.Body.Close() // there is nothing in it for us
+		return nil, err
 	}
 	return res, nil
 }

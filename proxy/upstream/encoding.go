@@ -31,8 +31,11 @@ func decode(res *http.Response) error {
 		return nil
 	}
 	r, err := NewDecoder(encoding, res.Body)
-	if err != nil {
-		return err
+	switch {
+	case err != nil && res.StatusCode >= http.StatusMultipleChoices:
+		r = bytes.NewReader(nil) // the status is the verdict
+	case err != nil:
+		return fmt.Errorf("answer encoding: %w", err)
 	}
 	res.Body = decoded{Reader: r, raw: res.Body}
 	res.Header.Del("Content-Encoding")
@@ -55,7 +58,7 @@ func (d decoded) Close() error {
 }
 
 // NewDecoder returns a reader of the plain bytes behind a content encoding:
-// gzip, br, zstd, or several in the order in which they were applied.
+// gzip, deflate, br, zstd, or several in the order in which they were applied.
 func NewDecoder(encoding string, r io.Reader) (io.Reader, error) {
 	names := strings.Split(encoding, ",")
 	for _, name := range slices.Backward(names) {
@@ -64,6 +67,8 @@ func NewDecoder(encoding string, r io.Reader) (io.Reader, error) {
 		case "", "identity":
 		case "gzip", "x-gzip":
 			r = &lazyGzip{src: r}
+		case "deflate":
+			r = &lazyDeflate{src: r}
 		case "br":
 			r = brotli.NewReader(r)
 		case "zstd":

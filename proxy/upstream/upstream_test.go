@@ -2,7 +2,9 @@ package upstream
 
 import (
 	"bytes"
+	"compress/flate"
 	"compress/gzip"
+	"compress/zlib"
 	"errors"
 	"io"
 	"net/http"
@@ -117,6 +119,14 @@ func compress(t *testing.T, encoding, plain string) []byte {
 			t.Fatal(err)
 		}
 		w = z
+	case "zlib":
+		w = zlib.NewWriter(&b)
+	case "zlib stored":
+		w, _ = zlib.NewWriterLevel(&b, zlib.NoCompression) // the level exists
+	case "flate":
+		w, _ = flate.NewWriter(&b, flate.DefaultCompression)
+	case "flate stored":
+		w, _ = flate.NewWriter(&b, flate.NoCompression)
 	default:
 		return []byte(plain)
 	}

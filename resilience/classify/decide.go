@@ -62,7 +62,7 @@ func clientClosed(f *facts) (outcome.Outcome, bool) {
 	if f.Status != 499 {
 		return pass()
 	}
-	o := local(499, outcome.ReasonClientGone)
+	o := local(499, outcome.ReasonUpstreamLeft)
 	o.Fallback = true
 	return o, true
 }

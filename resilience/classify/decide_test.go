@@ -225,7 +225,7 @@ func TestSpecialAnswers(t *testing.T) {
 		{name: "not acceptable", got: cfe(406, "", 0, "acme"), want: failure(outcome.ReasonServerError, 3000*ms, 1)},
 		{name: "a status nobody expects", got: cfe(521, "", 2, "acme"), want: failure(outcome.ReasonUnknown, 3000*ms, -1)},
 		{name: "a redirect", got: cfe(302, "", 0, ""), want: failure(outcome.ReasonUnknown, 5000*ms, -1)},
-		{name: "client closed, says a gateway", got: cfe(499, "", 0, "acme"), want: moved(outcome.ReasonClientGone)},
+		{name: "client closed, says a gateway", got: cfe(499, "", 0, "acme"), want: moved(outcome.ReasonUpstreamLeft)},
 		{name: "no credentials", got: cfe(503, "no credentials for this pool", 0, "acme"), want: failure(outcome.ReasonAuth, 120000*ms, -1)},
 		{name: "bare 404", got: cfe(404, "", 0, "acme"), want: failure(outcome.ReasonUnknown, 120000*ms, -1)},
 		{name: "bare 402", got: cfe(402, "", 0, "acme"), want: failure(outcome.ReasonQuota, 0, -1), also: func(o outcome.Outcome) bool { return o.Terminal == outcome.CreditsExhausted }},

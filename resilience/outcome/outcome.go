@@ -58,6 +58,7 @@ const (
 	ReasonEmptyAnswer         Reason = "empty_answer"
 	ReasonNetwork             Reason = "network_error"
 	ReasonClientGone          Reason = "client_disconnected"
+	ReasonUpstreamLeft        Reason = "upstream_closed_request" // a gateway's 499: it believes that its client left
 	ReasonLocalTimeout        Reason = "local_timeout"
 	ReasonLocalError          Reason = "local_error"
 	ReasonRequestInvalid      Reason = "request_invalid"

@@ -46,6 +46,7 @@ func reasonWords() map[string]string {
 		"empty_answer":                      T("empty answer"),
 		"network_error":                     T("network error"),
 		"client_disconnected":               T("client went away"),
+		"upstream_closed_request":           T("closed by the provider"),
 		"local_timeout":                     T("took too long"),
 		"local_error":                       T("error on this machine"),
 		"request_invalid":                   T("request is not valid"),
