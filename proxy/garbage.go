@@ -29,10 +29,12 @@ const (
 // burst or a few large bodies took: the heap is only looked at when it grows, and
 // after the traffic it does not.
 const (
-	// restAfter is the time from the end of a request to the look at the memory.
-	restAfter = time.Second
+	// restAfter is the time from the end of a request to the look at the memory. It
+	// doubles, at most so often, while the looks bring little.
+	restAfter    = time.Second
+	maxDoublings = 2
 	// busyRequests ended within that time mean that the memory is still in use.
-	busyRequests = 32
+	busyRequests = 10
 	// smallMemory is what a Breakwater at rest may hold, in bytes.
 	smallMemory = 24 << 20
 	// growth is how much more than after the last time is worth the work.
@@ -52,6 +54,7 @@ type collector struct {
 	running atomic.Int64
 	ended   atomic.Int64 // requests, since the last look
 	due     atomic.Bool  // a look at the memory
+	poor    atomic.Int64 // releases in a row that brought little
 
 	mu      sync.Mutex
 	kept    int64 // bytes held after the memory was last given back
@@ -90,7 +93,7 @@ func (c *collector) rest() {
 	}
 	c.ended.Add(1)
 	if !c.due.Load() && c.due.CompareAndSwap(false, true) {
-		c.after(restAfter, c.look)
+		c.after(restAfter<<min(c.poor.Load(), maxDoublings), c.look)
 	}
 }
 
@@ -105,12 +108,17 @@ func (c *collector) look() {
 	c.due.Store(false) // before the work: a request that ends meanwhile asks for the next
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if held := c.held(); held <= smallMemory || held < c.kept+growth && c.ran == 0 {
+	held := c.held()
+	if held <= smallMemory || held < c.kept+growth && c.ran == 0 {
 		return
 	}
 	c.ran = c.running.Load()
 	c.release()
-	c.kept = c.held()
+	if c.kept = c.held(); held-c.kept >= growth {
+		c.poor.Store(0)
+	} else {
+		c.poor.Add(1)
+	}
 }
 
 // releaseMemory collects twice, as what lies in pools is let go by the second

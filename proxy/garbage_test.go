@@ -56,13 +56,14 @@ type memoryOf struct {
 	free     int64 // of it, what a release gives back
 	released int
 	looks    []func()
+	delay    time.Duration // until the last of them
 }
 
 func newMemory() *memoryOf {
 	m := &memoryOf{collector: newCollector(false, true)}
 	m.collector.held = func() int64 { return m.held }
 	m.collector.release = func() { m.released++; m.held -= m.free; m.free = 0 }
-	m.collector.after = func(_ time.Duration, f func()) { m.looks = append(m.looks, f) }
+	m.collector.after = func(d time.Duration, f func()) { m.looks, m.delay = append(m.looks, f), d }
 	return m
 }
 
@@ -144,6 +145,23 @@ func TestWhatARunningRequestHeldIsGivenBackWhenItEnds(t *testing.T) {
 	m.collector.rest()
 	if m.settle(); m.released != 2 || m.held > smallMemory {
 		t.Errorf("%d releases, %d held", m.released, m.held)
+	}
+}
+
+func TestLooksThatBringLittleComeLessOften(t *testing.T) {
+	m := newMemory()
+	m.enter() // a stream that goes on and holds what there is
+	m.held = 100 << 20
+	for i, want := range []time.Duration{1, 2, 4, 4, 4} {
+		m.request(0)
+		if m.settle(); m.delay != want*time.Second || m.released != i+1 {
+			t.Errorf("look %d after %v, %d releases", i, m.delay, m.released)
+		}
+	}
+	m.request(growth)
+	m.settle()
+	if m.request(0); m.delay != restAfter {
+		t.Errorf("after one that brought much: %v", m.delay)
 	}
 }
 
