@@ -15,7 +15,6 @@ import (
 	"breakwater/resilience/admission"
 	"breakwater/resilience/outcome"
 	"breakwater/resilience/settings"
-	"breakwater/resilience/watchdog"
 )
 
 // exchange is one client request on its way to an answer.
@@ -101,7 +100,7 @@ func (x *exchange) try(ctx context.Context, a *resilience.Attempt, l *leg, withi
 			return v
 		}
 		t.reopening.Made++
-		t.usage = dialect.Usage{}
+		t.usage, t.mended = dialect.Usage{}, ""
 	}
 }
 
@@ -127,15 +126,10 @@ func (t *attempt) once() verdict {
 	if v, taken := t.renew(res); taken {
 		return v
 	}
-	switch {
-	case res.StatusCode >= 300:
+	if res.StatusCode >= 300 {
 		return t.refused(ctx, res)
-	case isEventStream(res):
-		t.watch.accepted(t.budgets())
-		return t.stream(ctx, res)
 	}
-	t.watch.accepted(watchdog.Budgets{Idle: t.x.s.limits.Body})
-	return t.document(ctx, res)
+	return t.answer(ctx, res)
 }
 
 // within returns a context for what is done between two calls: the limit holds
@@ -192,7 +186,7 @@ func (x *exchange) via() int {
 }
 
 func isEventStream(res *http.Response) bool {
-	return strings.HasPrefix(res.Header.Get("Content-Type"), "text/event-stream")
+	return strings.HasPrefix(strings.ToLower(res.Header.Get("Content-Type")), eventStream)
 }
 
 // authFor returns the header in which the connection's key travels: pasted
@@ -247,6 +241,7 @@ type attempt struct {
 	watch  *watch
 	code   string // of the last failure of a stream
 	usage  dialect.Usage
+	mended string        // what the client's form of the answer needed
 	ttfb   time.Duration // until the answer's headers, 0: none came
 	// recovery holds the switches, reopening how often they were made use of.
 	recovery  settings.StreamRecovery
@@ -318,7 +313,7 @@ func (t *attempt) answered(status int) verdict {
 	x.combo.served(t)
 	t.credit()
 	x.step(control.Step{
-		Kind: control.StepAnswered, Status: status, Model: t.model, DurationMs: time.Since(t.began).Milliseconds(),
+		Kind: control.StepAnswered, Status: status, Model: t.model, Reason: t.mended, DurationMs: time.Since(t.began).Milliseconds(),
 	}, t.route)
 	x.finish(status, "answered")
 	return ended

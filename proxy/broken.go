@@ -56,7 +56,7 @@ func (s *relay) farewell() []byte {
 	if event == nil {
 		return nil
 	}
-	return append(append(s.between(), s.block.close()...), event...)
+	return append(append(s.between(), s.reader.CloseBlock()...), event...)
 }
 
 // deliver hands out what an earlier try had said, when no other one has more

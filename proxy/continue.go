@@ -22,7 +22,7 @@ func continues(d dialect.Name) bool { return d == dialect.Chat || d == dialect.R
 // a part of it, where that is switched on (stream sheet §6.6). The client gets
 // the rest and one end, as if nothing had happened.
 func (s *relay) continued(ctx context.Context, err error) (verdict, bool) {
-	if s.told == nil || !s.told.Continuable() || s.last == dialect.Finish || !breakOf(context.Cause(ctx), err).Reopenable() {
+	if s.told == nil || !s.told.Continuable() || s.reader.Finished() || !breakOf(context.Cause(ctx), err).Reopenable() {
 		return ended, false
 	}
 	d := s.t.x.rt.dialect
@@ -67,16 +67,13 @@ func (t *attempt) fetch(body []byte) (next *dialect.Thread, usage dialect.Usage,
 	w.accepted(t.budgets())
 	d, next := t.x.rt.dialect, &dialect.Thread{}
 	var scan sse.Scanner
-	last := dialect.Noise
+	reader := d.Reader(1)
 	see := func(e sse.Event) bool {
-		p := d.Read(e)
-		if p == dialect.Done || p == dialect.Finish || p == dialect.Failed {
-			last = p
-		}
+		p := reader.Read(e)
 		kind, text := d.Delta(e)
 		next.See(d, e, kind, text)
 		usage.Event(d, p, e)
-		w.saw(sight{ready: p != dialect.Noise, progress: p.Commits()})
+		w.saw(sight{ready: p != dialect.Noise, progress: p.Alive()})
 		return p != dialect.Failed
 	}
 	bufp := chunks.Get().(*[]byte)
@@ -86,7 +83,7 @@ func (t *attempt) fetch(body []byte) (next *dialect.Thread, usage dialect.Usage,
 		scan.Feed((*bufp)[:n], see)
 		if err != nil {
 			scan.Flush(see)
-			return next, usage, errors.Is(err, io.EOF) && d.Complete(last)
+			return next, usage, errors.Is(err, io.EOF) && reader.Complete()
 		}
 	}
 }

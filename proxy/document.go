@@ -1,17 +1,16 @@
 package proxy
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"
 	"net/http"
 	"strconv"
-	"sync"
 
 	"breakwater/proxy/dialect"
 	"breakwater/proxy/refusal"
 	"breakwater/proxy/scrub"
+	"breakwater/proxy/sse"
 	"breakwater/proxy/upstream"
 	"breakwater/resilience"
 	"breakwater/resilience/classify"
@@ -48,36 +47,25 @@ func (t *attempt) write(p []byte) bool {
 	return false
 }
 
-var documents = sync.Pool{New: func() any { b := make([]byte, maxHeld); return &b }}
-
 // document relays an answer that is no stream. It is held until it is clear
 // that it is one: whole, or longer than what is held back, and JSON (case P28).
-func (t *attempt) document(ctx context.Context, res *http.Response) verdict {
-	bufp := documents.Get().(*[]byte)
-	defer documents.Put(bufp)
-	n, err := t.fill(res.Body, *bufp)
-	held, whole := (*bufp)[:n], errors.Is(err, io.EOF)
+// The buffer holds the first n bytes already, behind which err came.
+func (t *attempt) document(ctx context.Context, res *http.Response, buf []byte, n int, err error) verdict {
+	more := 0
+	if err == nil {
+		more, err = t.fill(res.Body, buf[n:])
+	}
+	held, whole := buf[:n+more], errors.Is(err, io.EOF)
 	if t.x.r.Context().Err() != nil {
 		return t.gone()
 	}
 	if err != nil && !whole {
 		return t.lostDocument(ctx, err)
 	}
-	first := bytes.TrimLeft(held, " \t\r\n")
-	switch {
-	case t.x.out.begun(): // the client reads a stream already
-		return t.fail(t.without(classify.NotAnAnswer), nil, nil)
-	case len(first) == 0:
-		t.code = resilience.CodeEarlyEOF
-		return t.lostDocument(ctx, io.EOF)
-	case first[0] != '{' && first[0] != '[':
-		return t.fail(t.without(classify.NotAnAnswer), nil, nil)
-	case whole && dialect.IsErrorDocument(held):
-		return t.fail(t.errorEvent(res, held), res.Header, held)
+	if v, unfit := t.noAnswer(ctx, res, held, whole); unfit {
+		return v
 	}
-	if whole && t.unfit(held) {
-		return t.fail(t.without(classify.EmptyAnswer), nil, nil)
-	}
+	t.relabel(res, "application/json")
 	if whole {
 		t.usage.Document(t.x.rt.dialect, held)
 		t.head(res, len(held))
@@ -91,10 +79,28 @@ func (t *attempt) document(ctx context.Context, res *http.Response) verdict {
 	if !t.write(held) {
 		return ended
 	}
-	if v, over := t.rest(ctx, res, *bufp); over {
+	if v, over := t.rest(ctx, res, buf); over {
 		return v
 	}
 	return t.answered(res.StatusCode)
+}
+
+// noAnswer handles what is no answer although its status is good. held is its
+// beginning, or the whole.
+func (t *attempt) noAnswer(ctx context.Context, res *http.Response, held []byte, whole bool) (verdict, bool) {
+	form, at := sse.FormOf(held)
+	switch {
+	case whole && at == len(held):
+		t.code = resilience.CodeEarlyEOF
+		return t.lostDocument(ctx, io.EOF), true
+	case form != sse.JSON, !t.x.body.Stream && t.x.out.begun(): // the client reads a stream already
+		return t.fail(t.without(classify.NotAnAnswer), nil, nil), true
+	case whole && dialect.IsErrorDocument(held):
+		return t.fail(t.errorEvent(res, held), res.Header, held), true
+	case whole && t.unfit(held):
+		return t.fail(t.without(classify.EmptyAnswer), nil, nil), true
+	}
+	return tryNext, false
 }
 
 // lostDocument handles a document that broke off before the client saw any of
@@ -138,6 +144,7 @@ func (t *attempt) rest(ctx context.Context, res *http.Response, buf []byte) (ver
 		case err != nil && t.x.r.Context().Err() != nil:
 			return t.gone(), true
 		case err != nil:
+			t.usage.Tail(t.x.rt.dialect, end) // as far as it goes
 			t.cut(t.streamFailure(ctx, err))
 		}
 	}

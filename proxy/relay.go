@@ -20,6 +20,9 @@ const (
 	// maxHeld is how much of an answer is held back at most while it is not
 	// known whether it is one.
 	maxHeld = 64 << 10
+	// maxPreamble is how much of a stream is held back at most that has not said
+	// anything yet.
+	maxPreamble = 1 << 20
 )
 
 var chunks = sync.Pool{New: func() any { b := make([]byte, chunk); return &b }}
@@ -29,15 +32,18 @@ type relay struct {
 	t    *attempt
 	res  *http.Response
 	scan sse.Scanner
-	last dialect.Progress
+	// reader follows the answer in its dialect, last is the end that it came to.
+	reader dialect.Reader
+	last   dialect.Progress
 	// finish is the data of the event that told why the model stopped.
 	finish    []byte
-	failAt    int64  // offset of an error event, or -1
-	errorData []byte // of that event
-	content   bool   // the model has said something
-	block     openBlock
-	sight     sight // what the present read has shown
-	looked    time.Time
+	failAt    int64           // offset of an error event, or -1
+	errorData []byte          // of that event
+	content   bool            // the model has said something
+	sight     sight           // what the present read has shown
+	looked    time.Time       // when output was seen last
+	look      time.Duration   // until it is looked for again
+	names     sse.Inserts     // event lines that the upstream leaves out
 	told      *dialect.Thread // what the client has seen, for a continuation
 
 	mu     sync.Mutex
@@ -52,26 +58,35 @@ type relay struct {
 // stream relays an event stream byte for byte. Nothing reaches the client
 // before the first output, so that a stream that fails earlier is replaced by
 // the next target (cases P19, P29).
-func (t *attempt) stream(ctx context.Context, res *http.Response) verdict {
-	bufp := chunks.Get().(*[]byte)
-	defer chunks.Put(bufp)
-	s := &relay{t: t, res: res, failAt: -1}
-	if t.recovery.ContinueMidStream && continues(t.x.rt.dialect) {
-		s.told = &dialect.Thread{}
-	}
+//
+// The buffer holds the first n bytes already, behind which err came.
+func (t *attempt) stream(ctx context.Context, res *http.Response, buf []byte, n int, err error) verdict {
+	s := t.newRelay(res)
 	defer s.settle()
 	for {
-		n, err := res.Body.Read(*bufp)
 		if n > 0 {
 			s.over = errors.Is(err, io.EOF)
-			if v, over := s.take((*bufp)[:n]); over {
+			if v, over := s.take(buf[:n]); over {
 				return v
 			}
 		}
 		if err != nil {
 			return s.end(ctx, err)
 		}
+		n, err = res.Body.Read(buf)
 	}
+}
+
+func (t *attempt) newRelay(res *http.Response) *relay {
+	d := t.x.rt.dialect
+	s := &relay{t: t, res: res, failAt: -1, reader: d.Reader(t.x.body.Choices), look: lookAgain}
+	if stall := t.watch.stall(); stall > 0 {
+		s.look = min(lookAgain, stall/8)
+	}
+	if t.recovery.ContinueMidStream && continues(d) {
+		s.told = &dialect.Thread{}
+	}
+	return s
 }
 
 // take handles the next bytes of the stream.
@@ -86,7 +101,7 @@ func (s *relay) take(p []byte) (v verdict, over bool) {
 		return s.t.fail(s.t.errorEvent(s.res, s.errorData), s.res.Header, s.errorData), true
 	case s.failAt >= 0:
 		return s.brokenByUpstream(p), true
-	case !s.open && len(s.held)+len(p) < maxHeld:
+	case !s.open && len(s.held)+len(p) < s.room():
 		s.held = append(s.held, p...)
 		return tryNext, false
 	}
@@ -94,16 +109,25 @@ func (s *relay) take(p []byte) (v verdict, over bool) {
 	return ended, !s.pass(p)
 }
 
+// room is how much is held back at most: an answer that has said nothing yet may
+// begin with a long preamble, such as a response.created that repeats the
+// request's tools.
+func (s *relay) room() int {
+	if s.content {
+		return maxHeld
+	}
+	return maxPreamble
+}
+
 // event looks at one event. It returns false when the rest does not matter.
 func (s *relay) event(e sse.Event) bool {
 	d := s.t.x.rt.dialect
-	p := s.read(d, e)
+	p := s.read(e)
+	s.name(d, e)
 	s.t.usage.Event(d, p, e)
 	switch p {
-	case dialect.Output, dialect.Reasoning:
+	case dialect.Output, dialect.Reasoning, dialect.Working:
 		s.sight.progress = true
-		s.begin()
-		s.block.see(d, e)
 	case dialect.Preamble:
 		s.sight.ready = true
 	case dialect.Failed:
@@ -115,32 +139,44 @@ func (s *relay) event(e sse.Event) bool {
 			s.finish = append(s.finish[:0], e.Data...)
 		}
 		s.last = p
-		s.block.see(d, e)
-	case dialect.Noise:
-		s.block.see(d, e)
+	}
+	if s.reader.Said() {
+		s.begin()
 	}
 	s.observe(d, e)
 	return true
 }
 
-// lookAgain is how often a committed chat stream is asked whether what it
-// sends is output: each of its chunks would have to be parsed.
+// lookAgain is how often a committed stream is asked whether what it sends is
+// output: each of its events would have to be parsed.
 const lookAgain = time.Second
 
 // read says what the event means. Once the stream has begun, only that is read
-// which costs nothing, and now and then the rest.
-func (s *relay) read(d dialect.Name, e sse.Event) dialect.Progress {
-	if !s.content {
-		return d.Read(e)
+// which costs nothing, and now and then the rest. What follows real output
+// within that time counts as progress, so that no dialect's stall budget ends
+// early.
+func (s *relay) read(e sse.Event) dialect.Progress {
+	if s.content && s.sight.at.Sub(s.looked) < s.look {
+		s.sight.progress = true
+		return s.reader.ReadEnd(e)
 	}
-	p := d.ReadEnd(e)
-	if p != dialect.Noise || d != dialect.Chat || s.sight.at.Sub(s.looked) < lookAgain {
-		return p
-	}
-	if p = d.Read(e); p == dialect.Output || p == dialect.Reasoning {
+	p := s.reader.Read(e)
+	if p.Alive() {
 		s.looked = s.sight.at
 	}
 	return p
+}
+
+// name puts the event line in front of an event that has none, while the client
+// has not seen its beginning (case Q14).
+func (s *relay) name(d dialect.Name, e sse.Event) {
+	if len(e.Name) > 0 || d == dialect.Chat || e.Start < s.passed {
+		return
+	}
+	if kind := d.EventName(e.Data); kind != "" {
+		s.names.Add(e.Start, "event: "+kind)
+		s.t.note(mendedNames)
+	}
 }
 
 // observe follows the text where something depends on it: the rate of output,
@@ -230,7 +266,9 @@ func (s *relay) out(p []byte) bool {
 		s.headed = true
 		s.t.head(s.res, -1)
 	}
+	named := s.names.Apply(p, s.passed)
 	s.passed += int64(len(p))
+	p = named
 	if s.over {
 		return s.t.x.out.last(p)
 	}
@@ -244,7 +282,11 @@ func (s *relay) out(p []byte) bool {
 func (s *relay) torn(n int) int {
 	e := s.scan.Begun()
 	kept := e.End - e.Start
-	if kept > maxHeld || kept > maxTorn && !dialect.MayFail(e) {
+	switch d := s.t.x.rt.dialect; {
+	case kept > maxHeld:
+		return 0
+	case kept > maxTorn && !dialect.MayFail(e) && (len(e.Name) > 0 || e.Start < s.passed || d.EventName(e.Data) != "" || d == dialect.Chat):
+		s.name(d, e)
 		return 0
 	}
 	return int(min(kept, int64(n)))
@@ -267,18 +309,25 @@ func (s *relay) between() []byte {
 func (s *relay) end(ctx context.Context, err error) verdict {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	var end []byte
 	if errors.Is(err, io.EOF) {
-		// Some servers end their last event with the stream.
-		s.scan.Flush(s.event)
+		// Some servers end their last event with the stream; parsers would
+		// drop it without its empty line.
+		s.scan.Flush(func(e sse.Event) bool { end = []byte("\n\n"); return s.event(e) })
 	}
-	complete := s.failAt < 0 && s.t.x.rt.dialect.Complete(s.last)
+	// What follows the last event does not matter; a stream that lacks it must
+	// at least end cleanly.
+	complete := s.failAt < 0 && (s.last == dialect.Done || errors.Is(err, io.EOF)) && s.reader.Complete()
+	if complete {
+		end = append(end, s.missing()...)
+	}
 	if s.over && s.headed && !complete {
 		s.over = false
 		s.t.x.out.flush()
 	}
 	switch {
 	case s.headed && complete:
-		if !s.pass(nil) {
+		if !s.pass(end) {
 			return ended
 		}
 		return s.t.answered(s.res.StatusCode)
@@ -291,20 +340,29 @@ func (s *relay) end(ctx context.Context, err error) verdict {
 	case s.errorData != nil:
 		return s.t.fail(s.t.errorEvent(s.res, s.errorData), s.res.Header, s.errorData)
 	case complete && s.content:
-		if !s.pass(nil) {
+		if !s.pass(end) {
 			return ended
 		}
 		return s.t.answered(s.res.StatusCode)
 	case complete:
-		return s.empty()
+		return s.empty(end)
 	}
 	return s.lost(ctx, err)
+}
+
+// missing is the end that a complete stream lacks (ruling 59).
+func (s *relay) missing() []byte {
+	end := s.reader.Missing()
+	if end != nil {
+		s.t.note(mendedEnd)
+	}
+	return end
 }
 
 // empty handles a whole answer without content. It is right when a limit or a
 // tool ended it (case P30); otherwise it is suspicious: another try may have
 // more to say.
-func (s *relay) empty() verdict {
+func (s *relay) empty(end []byte) verdict {
 	if !s.t.x.rt.dialect.LegitimatelyEmpty(s.finish) {
 		o := s.t.without(classify.EmptyAnswer)
 		if s.t.reopening.Left() {
@@ -314,7 +372,7 @@ func (s *relay) empty() verdict {
 			return s.t.fail(o, nil, nil)
 		}
 	}
-	if !s.pass(nil) {
+	if !s.pass(end) {
 		return ended
 	}
 	return s.t.answered(s.res.StatusCode)

@@ -102,7 +102,8 @@ type watch struct {
 	timer  *time.Timer
 	cancel context.CancelCauseFunc
 	done   bool
-	rate   bool // of output is watched
+	rate   bool          // of output is watched
+	budget time.Duration // between two signs of progress
 	limit  limit
 }
 
@@ -147,7 +148,7 @@ func (w *watch) accepted(b watchdog.Budgets) {
 	now := time.Now()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.rate = b.Throughput.Enabled
+	w.rate, w.budget = b.Throughput.Enabled, b.Stall
 	w.dog.Accepted(now, b)
 	w.plan(now)
 }
@@ -198,6 +199,13 @@ func (w *watch) saw(s sight) {
 	if s.opened {
 		w.dog.Suspend(s.at, true)
 	}
+}
+
+// stall is the budget between two signs of progress.
+func (w *watch) stall() time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.budget
 }
 
 // measures reports whether the rate of output is watched.

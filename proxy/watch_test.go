@@ -25,6 +25,15 @@ const (
 	rProgress = "event: response.in_progress\ndata: {\"type\":\"response.in_progress\"}\n\n"
 	cRole     = "data: {\"choices\":[{\"delta\":{\"role\":\"assistant\"}}]}\n\n"
 	cText     = "data: {\"choices\":[{\"delta\":{\"content\":\"hi\"}}]}\n\n"
+	aText     = "event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"delta\":{\"type\":\"text_delta\",\"text\":\"hi\"}}\n\n"
+	aEmpty    = "event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"delta\":{\"type\":\"text_delta\",\"text\":\"\"}}\n\n"
+	aBlock    = "event: content_block_start\ndata: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"text\",\"text\":\"\"}}\n\n"
+	aCall     = "event: content_block_start\ndata: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"tool_use\",\"id\":\"t\",\"name\":\"w\",\"input\":{}}}\n\n"
+	rText     = "data: {\"type\":\"response.output_text.delta\",\"delta\":\"hi\"}\n\n"
+	rEmpty    = "data: {\"type\":\"response.output_text.delta\",\"delta\":\"\"}\n\n"
+	rCall     = "data: {\"type\":\"response.output_item.added\",\"item\":{\"type\":\"function_call\",\"name\":\"w\",\"arguments\":\"\"}}\n\n"
+	cCall     = "data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"id\":\"c\",\"function\":{\"name\":\"w\",\"arguments\":\"\"}}]}}]}\n\n"
+	cThink    = "data: {\"choices\":[{\"delta\":{\"reasoning_content\":\"\"}}]}\n\n"
 	cEmpty    = "data: {\"choices\":[{\"delta\":{}}]}\n\n"
 )
 
@@ -45,7 +54,7 @@ func givenUp(d dialect.Name, b watchdog.Budgets, stream []sent, end float64) (ti
 	w := newWatch(time.Hour, limit{}, cancel)
 	defer w.stop()
 	w.accepted(b)
-	s := &relay{t: &attempt{x: &exchange{rt: route{dialect: d}}, watch: w}, failAt: -1}
+	s := (&attempt{x: &exchange{rt: route{dialect: d}}, watch: w}).newRelay(nil)
 	for tick := 0.0; tick < end && ctx.Err() == nil; tick++ {
 		for _, x := range stream {
 			if x.at == tick || x.every > 0 && tick > x.at && int(tick-x.at)%int(x.every) == 0 {
@@ -83,6 +92,17 @@ func TestStreamsAreGivenUpInTime(t *testing.T) {
 		{"case 171 reasoning items", dialect.Responses, b, []sent{{0, 0, rCreated}, {50, 0, rThinks}, {100, 0, rSummary}, {0, 10, rProgress}}, seconds(195), watchdog.Stalled},
 		{"case 171 a frame in two pieces counts once whole", dialect.Anthropic, b, []sent{{0, 0, aStart}, {40, 0, aThink[:50]}, {60, 0, aThink[50:]}, {0, 10, ""}}, seconds(155), watchdog.Stalled},
 		{"output, then empty chunks", dialect.Chat, b, []sent{{0, 0, cRole}, {30, 0, cText}, {0, 10, cEmpty}}, seconds(125), watchdog.Stalled},
+		{"output re-arms, Messages", dialect.Anthropic, b, []sent{{0, 0, aStart}, {30, 50, aText}}, seconds(1260), watchdog.TooLong},
+		{"output re-arms, Responses", dialect.Responses, b, []sent{{0, 0, rCreated}, {30, 50, rText}}, seconds(1260), watchdog.TooLong},
+		{"output, then empty deltas, Messages", dialect.Anthropic, b, []sent{{0, 0, aStart}, {30, 0, aText}, {35, 10, aEmpty}}, seconds(125), watchdog.Stalled},
+		{"output, then empty deltas, Responses", dialect.Responses, b, []sent{{0, 0, rCreated}, {30, 0, rText}, {35, 10, rEmpty}}, seconds(125), watchdog.Stalled},
+		{"output, then pings, Messages", dialect.Anthropic, b, []sent{{0, 0, aStart}, {30, 0, aText}, {35, 10, aPing}}, seconds(125), watchdog.Stalled},
+		{"the start of a call re-arms, Messages", dialect.Anthropic, b, []sent{{0, 0, aStart}, {60, 0, aCall}}, seconds(155), watchdog.Stalled},
+		{"the start of a call re-arms, Chat", dialect.Chat, b, []sent{{0, 0, cRole}, {60, 0, cCall}}, seconds(155), watchdog.Stalled},
+		{"the start of a call re-arms, Responses", dialect.Responses, b, []sent{{0, 0, rCreated}, {60, 0, rCall}}, seconds(155), watchdog.Stalled},
+		{"an empty frame of thinking re-arms, Chat", dialect.Chat, b, []sent{{0, 0, cRole}, {60, 0, cThink}}, seconds(155), watchdog.Stalled},
+		{"empty block starts do not", dialect.Anthropic, b, []sent{{0, 0, aStart}, {0, 10, aBlock}}, seconds(95), watchdog.Stalled},
+		{"a short budget is not ended early", dialect.Chat, watchdog.Budgets{Stall: 2 * time.Second}, []sent{{0, 0, cText}, {0, 1, cText}, {40, 0, cText}}, never, watchdog.None},
 		{"output re-arms", dialect.Chat, b, []sent{{0, 0, cRole}, {30, 50, cText}}, seconds(1260), watchdog.TooLong},
 		{"case 167 pings only", dialect.Anthropic, b, []sent{{0, 10, aPing}}, seconds(95), watchdog.Stalled},
 		{"case 167 pings only, with the usual budgets", dialect.Anthropic, DefaultLimits().of(80 * time.Second), []sent{{0, 10, aPing}}, seconds(180), watchdog.NotReady},

@@ -37,6 +37,9 @@ type Body struct {
 	Effort       string
 	// Background is the JSON of the field of that name, empty when absent.
 	Background string
+	// Choices is how many answers a chat request asks for, 0 when it does not
+	// say.
+	Choices int
 
 	modelAt, modelEnd int // of the model's JSON value, quotes included
 }
@@ -74,6 +77,8 @@ func ReadBody(raw []byte) (Body, error) {
 			b.Items = elements
 		case "tools":
 			b.Tools = elements
+		case "n":
+			b.Choices = int(gjson.ParseBytes(raw[at:end]).Int())
 		case "background":
 			b.Background = string(raw[at:end])
 		case "reasoning":
@@ -87,6 +92,12 @@ func ReadBody(raw []byte) (Body, error) {
 		err = ErrNoModel
 	}
 	return b, err
+}
+
+// WantsUsage reports whether a chat request asks for figures at the end of its
+// stream.
+func (b Body) WantsUsage() bool {
+	return gjson.GetBytes(b.Raw, "stream_options.include_usage").Bool()
 }
 
 // WithModel returns the body with another model name in place of its own; all

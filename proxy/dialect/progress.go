@@ -11,19 +11,24 @@ import (
 // Progress says what an event of a stream means for the request.
 type Progress uint8
 
-// The meanings of an event.
+// The meanings of an event, each saying more than the one before.
 const (
 	// Noise is a ping, metadata or something unknown: no sign of life from the
 	// model.
 	Noise Progress = iota
 	// Preamble opens an answer without saying anything yet: message_start,
-	// response.created, a chunk that holds only the role.
+	// response.created, a chunk that holds only the role, an empty text block.
 	Preamble
-	// Output is content: text, a tool call, a refusal. It is the commit point.
-	Output
+	// Working shows that the model is at work, although nothing came of it yet:
+	// a tool call without arguments, a thinking block or frame without text. It
+	// is progress, but no commit point (ruling 58).
+	Working
 	// Reasoning is thinking: it is progress, and a commit point too, but no
 	// answer.
 	Reasoning
+	// Output is content: text, arguments of a tool call or its end, a refusal. It
+	// is the commit point.
+	Output
 	// Finish tells why the model stopped; more may follow.
 	Finish
 	// Done ends a complete answer.
@@ -35,30 +40,9 @@ const (
 // Commits reports whether the client may see the stream from here on.
 func (p Progress) Commits() bool { return p == Output || p == Reasoning }
 
-// Read says what the event means in this dialect.
-func (n Name) Read(e sse.Event) Progress {
-	switch n {
-	case Anthropic:
-		return readAnthropic(eventType(e))
-	case Responses:
-		return readResponses(eventType(e), e.Data)
-	default:
-		return readChat(e.Data)
-	}
-}
-
-// ReadEnd is Read for a stream that is committed already. In the chat dialect
-// it only tells Done, Finish and Failed apart from the rest: it costs next to
-// nothing for the events in between.
-func (n Name) ReadEnd(e sse.Event) Progress {
-	if n == Chat {
-		if len(e.Data) < 512 || bytes.Contains(e.Data[:512], errorKey) || mayFinish(e.Data) {
-			return readChatEnd(e.Data)
-		}
-		return Noise
-	}
-	return n.Read(sse.Event{Name: e.Name, Data: head(e.Data)})
-}
+// Alive reports whether the event shows that the model makes progress, which
+// gives a stream its whole stall budget again (stream sheet, section 6.3).
+func (p Progress) Alive() bool { return p == Working || p.Commits() }
 
 // MayFail reports whether an event that has not ended yet looks like an error: the
 // name says so, or the data so far.
@@ -71,17 +55,11 @@ func MayFail(e sse.Event) bool {
 }
 
 var (
-	reasoningKind = []byte("response.reasoning")
-	deltaKind     = []byte(".delta")
-	responseKind  = []byte("response.")
-	failedWord    = []byte(`response.failed`)
-
-	errorKey  = []byte(`"error"`)
-	finishKey = []byte(`"finish_reason"`)
-	doneMark  = []byte("[DONE]")
+	failedWord = []byte(`response.failed`)
+	errorKey   = []byte(`"error"`)
+	finishKey  = []byte(`"finish_reason"`)
+	doneMark   = []byte("[DONE]")
 )
-
-func head(data []byte) []byte { return data[:min(len(data), 512)] }
 
 // eventType returns the event's name, or the type in its data where a server
 // leaves the name out.
@@ -92,97 +70,27 @@ func eventType(e sse.Event) []byte {
 	return []byte(gjson.GetBytes(e.Data, "type").Str)
 }
 
-func readAnthropic(kind []byte) Progress {
-	switch string(kind) {
-	case "message_start":
-		return Preamble
-	case "content_block_start", "content_block_delta":
-		return Output
-	case "message_delta":
-		return Finish
-	case "message_stop":
-		return Done
-	case "error":
-		return Failed
-	}
-	return Noise
-}
+// maxEventName bounds the names that are given to events.
+const maxEventName = 64
 
-func readResponses(kind, data []byte) Progress {
-	switch string(kind) {
-	case "response.created", "response.in_progress", "response.queued":
-		return Preamble
-	case "response.completed", "response.incomplete":
-		return Done
-	case "response.failed", "error":
-		return Failed
-	case "response.output_item.added":
-		// An empty message item is lifecycle; a call or a reasoning item says
-		// something.
-		switch gjson.GetBytes(data, "item.type").Str {
-		case "message", "":
-			return Preamble
-		case "reasoning":
-			return Reasoning
-		}
-		return Output
+// EventName returns the name that belongs in front of an event with this data,
+// or as much of it as has come, where the dialect has named events: vendors'
+// parsers read no event without its name (case Q14). It is empty when the data
+// has none.
+func (n Name) EventName(data []byte) string {
+	if n != Anthropic && n != Responses {
+		return ""
 	}
-	switch {
-	case bytes.HasPrefix(kind, reasoningKind):
-		return Reasoning
-	case bytes.HasSuffix(kind, deltaKind), string(kind) == "response.output_item.done":
-		return Output
-	case bytes.HasPrefix(kind, responseKind):
-		return Preamble
+	kind := gjson.GetBytes(data, "type").Str
+	if len(kind) > maxEventName {
+		return ""
 	}
-	return Noise
-}
-
-func readChat(data []byte) Progress {
-	if p := readChatEnd(data); p != Noise {
-		return p
-	}
-	choice := gjson.GetBytes(data, "choices.0")
-	if !choice.Exists() {
-		return Noise
-	}
-	delta := choice.Get("delta")
-	switch {
-	case delta.Get("content").Str != "", delta.Get("tool_calls.0").Exists(),
-		delta.Get("function_call").IsObject(), delta.Get("refusal").Str != "", delta.Get("audio").IsObject():
-		return Output
-	case delta.Get("reasoning_content").Str != "", delta.Get("reasoning").Str != "", delta.Get("reasoning_details.0").Exists():
-		return Reasoning
-	}
-	return Preamble
-}
-
-// readChatEnd tells the end marks and errors of a chat stream.
-func readChatEnd(data []byte) Progress {
-	if bytes.HasPrefix(bytes.TrimSpace(data), doneMark) {
-		return Done
-	}
-	if bytes.Contains(data, errorKey) {
-		if e := gjson.GetBytes(data, "error"); e.Exists() && e.Type != gjson.Null {
-			return Failed
+	for _, r := range kind {
+		if r != '.' && r != '_' && r != '-' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') {
+			return ""
 		}
 	}
-	if mayFinish(data) {
-		if f := gjson.GetBytes(data, "choices.0.finish_reason"); f.Type == gjson.String && f.Str != "" {
-			return Finish
-		}
-	}
-	return Noise
-}
-
-// mayFinish tells whether the chunk names a finish reason that is not null.
-func mayFinish(data []byte) bool { return lastValue(data, finishKey, '"') >= 0 }
-
-// Complete reports whether a stream that ended after this event was whole:
-// OpenAI's chat streams of some servers stop after the finish reason without
-// an end mark (case P27).
-func (n Name) Complete(last Progress) bool {
-	return last == Done || (n == Chat && last == Finish)
+	return kind
 }
 
 // LegitimatelyEmpty reports whether an answer without content may be right: the

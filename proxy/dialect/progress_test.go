@@ -9,6 +9,11 @@ import (
 	"breakwater/proxy/sse"
 )
 
+func reading(n Name) *Reader {
+	r := n.Reader(1)
+	return &r
+}
+
 func TestReadProgress(t *testing.T) {
 	tests := []struct {
 		dialect    Name
@@ -18,10 +23,24 @@ func TestReadProgress(t *testing.T) {
 		endOfRead  Progress // what ReadEnd says
 		namesEvent bool     // the data's type alone gives the same
 	}{
-		{Anthropic, "message_start", `{"type":"message_start"}`, Preamble, Noise, true},
+		{Anthropic, "message_start", `{"type":"message_start"}`, Preamble, Preamble, true},
 		{Anthropic, "ping", `{"type":"ping"}`, Noise, Noise, true},
-		{Anthropic, "content_block_start", `{"type":"content_block_start"}`, Output, Noise, true},
-		{Anthropic, "content_block_delta", `{"type":"content_block_delta","delta":{"type":"thinking_delta","thinking":""}}`, Output, Noise, true},
+		// Ruling 58: block starts with an empty block, null and empty deltas are no output.
+		{Anthropic, "content_block_start", `{"type":"content_block_start"}`, Preamble, Noise, true},
+		{Anthropic, "content_block_start", `{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`, Preamble, Noise, true},
+		{Anthropic, "content_block_start", `{"type":"content_block_start","index":0,"content_block":{"type":"text","text":"hi"}}`, Output, Noise, true},
+		{Anthropic, "content_block_start", `{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"t","name":"w","input":{}}}`, Working, Noise, true},
+		{Anthropic, "content_block_start", `{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"t","name":"w","input":{"n":1}}}`, Output, Noise, true},
+		{Anthropic, "content_block_start", `{"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":"","signature":""}}`, Working, Noise, true},
+		{Anthropic, "content_block_start", `{"type":"content_block_start","index":0,"content_block":{"type":"redacted_thinking","data":"xx"}}`, Reasoning, Noise, true},
+		{Anthropic, "content_block_start", `{"type":"content_block_start","index":0,"content_block":{"type":"web_search_tool_result","tool_use_id":"s","content":[{"type":"web_search_result","title":"t"}]}}`, Output, Noise, true},
+		{Anthropic, "content_block_delta", `{"type":"content_block_delta","delta":{"type":"thinking_delta","thinking":""}}`, Working, Noise, true},
+		{Anthropic, "content_block_delta", `{"type":"content_block_delta","delta":{"type":"thinking_delta","thinking":"hm"}}`, Reasoning, Noise, true},
+		{Anthropic, "content_block_delta", `{"type":"content_block_delta","delta":{"type":"text_delta","text":""}}`, Preamble, Noise, true},
+		{Anthropic, "content_block_delta", `{"type":"content_block_delta","delta":{"type":"text_delta","text":"x"}}`, Output, Noise, true},
+		{Anthropic, "content_block_delta", `{"type":"content_block_delta","delta":{"type":"input_json_delta","partial_json":""}}`, Preamble, Noise, true},
+		{Anthropic, "content_block_delta", `{"type":"content_block_delta","delta":{"type":"input_json_delta","partial_json":"{"}}`, Output, Noise, true},
+		{Anthropic, "message_delta", `{"type":"message_delta","delta":{"stop_reason":null},"usage":{"output_tokens":3}}`, Preamble, Preamble, true},
 		{Anthropic, "message_delta", `{"type":"message_delta","delta":{"stop_reason":"end_turn"}}`, Finish, Finish, true},
 		{Anthropic, "message_stop", `{"type":"message_stop"}`, Done, Done, true},
 		{Anthropic, "error", `{"type":"error","error":{}}`, Failed, Failed, true},
@@ -29,9 +48,18 @@ func TestReadProgress(t *testing.T) {
 		{Responses, "response.created", `{"type":"response.created"}`, Preamble, Noise, true},
 		{Responses, "response.in_progress", `{"type":"response.in_progress"}`, Preamble, Noise, true},
 		{Responses, "response.output_item.added", `{"type":"response.output_item.added","item":{"type":"message"}}`, Preamble, Noise, true},
-		{Responses, "response.output_item.added", `{"type":"response.output_item.added","item":{"type":"function_call"}}`, Output, Noise, true},
-		{Responses, "response.output_item.added", `{"type":"response.output_item.added","item":{"type":"reasoning"}}`, Reasoning, Noise, true},
-		{Responses, "response.reasoning_summary_text.delta", `{"type":"response.reasoning_summary_text.delta"}`, Reasoning, Noise, true},
+		{Responses, "response.output_item.added", `{"type":"response.output_item.added","item":{"type":"function_call","id":"i","call_id":"c","name":"w","arguments":""}}`, Working, Noise, true},
+		{Responses, "response.output_item.added", `{"type":"response.output_item.added","item":{"type":"function_call","arguments":"{"}}`, Output, Noise, true},
+		{Responses, "response.function_call_arguments.delta", `{"type":"response.function_call_arguments.delta","delta":"{"}`, Output, Noise, true},
+		{Responses, "response.function_call_arguments.done", `{"type":"response.function_call_arguments.done","arguments":""}`, Output, Noise, true},
+		{Responses, "response.output_item.done", `{"type":"response.output_item.done","item":{"type":"function_call","arguments":""}}`, Output, Noise, true},
+		{Responses, "response.output_item.done", `{"type":"response.output_item.done","item":{"type":"message","content":[]}}`, Preamble, Noise, true},
+		{Responses, "response.output_item.added", `{"type":"response.output_item.added","item":{"type":"reasoning","summary":[]}}`, Working, Noise, true},
+		{Responses, "response.output_item.done", `{"type":"response.output_item.done","item":{"type":"reasoning","summary":[],"encrypted_content":"xx"}}`, Reasoning, Noise, true},
+		{Responses, "response.web_search_call.searching", `{"type":"response.web_search_call.searching","item_id":"i"}`, Working, Noise, true},
+		{Responses, "response.reasoning_summary_text.delta", `{"type":"response.reasoning_summary_text.delta"}`, Working, Noise, true},
+		{Responses, "response.reasoning_summary_text.delta", `{"type":"response.reasoning_summary_text.delta","delta":"hm"}`, Reasoning, Noise, true},
+		{Responses, "response.output_text.delta", `{"type":"response.output_text.delta","delta":""}`, Preamble, Noise, true},
 		{Responses, "response.output_text.delta", `{"type":"response.output_text.delta","delta":"x"}`, Output, Noise, true},
 		{Responses, "response.content_part.added", `{"type":"response.content_part.added"}`, Preamble, Noise, true},
 		{Responses, "response.completed", `{"type":"response.completed"}`, Done, Done, true},
@@ -40,7 +68,12 @@ func TestReadProgress(t *testing.T) {
 		{Responses, "error", `{"type":"error","code":"x"}`, Failed, Failed, true},
 		{Chat, "", `{"choices":[{"delta":{"role":"assistant","content":""},"finish_reason":null}]}`, Preamble, Noise, false},
 		{Chat, "", `{"choices":[{"delta":{"content":"x"},"finish_reason":null}]}`, Output, Noise, false},
-		{Chat, "", `{"choices":[{"delta":{"tool_calls":[{"index":0}]}}]}`, Output, Noise, false},
+		{Chat, "", `{"choices":[{"delta":{"content":null},"finish_reason":null}]}`, Preamble, Noise, false},
+		{Chat, "", `{"choices":[{"delta":{"content":[{"type":"text","text":"x"}]}}]}`, Output, Noise, false},
+		{Chat, "", `{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"c","type":"function","function":{"name":"w","arguments":""}}]}}]}`, Working, Noise, false},
+		{Chat, "", `{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":"{"}}]}}]}`, Output, Noise, false},
+		{Chat, "", `{"choices":[{"delta":{"reasoning_content":""}}]}`, Working, Noise, false},
+		{Chat, "", `{"choices":[{"delta":{"reasoning_content":null,"content":""}}]}`, Preamble, Noise, false},
 		{Chat, "", `{"choices":[{"delta":{"reasoning_content":"x"}}]}`, Reasoning, Noise, false},
 		{Chat, "", `{"choices":[{"delta":{"reasoning":"x"}}]}`, Reasoning, Noise, false},
 		{Chat, "", `{"choices":[{"delta":{},"finish_reason":"stop"}]}`, Finish, Finish, false},
@@ -54,18 +87,15 @@ func TestReadProgress(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(string(tt.dialect)+" "+tt.event+" "+tt.data, func(t *testing.T) {
 			e := sse.Event{Name: []byte(tt.event), Data: []byte(tt.data)}
-			if got := tt.dialect.Read(e); got != tt.want {
+			if got := reading(tt.dialect).Read(e); got != tt.want {
 				t.Errorf("Read: got %d, want %d", got, tt.want)
 			}
-			want := tt.want // the other dialects tell everything at no cost
-			if tt.dialect == Chat {
-				want = tt.endOfRead
-			}
-			if got := tt.dialect.ReadEnd(e); got != want {
+			want := tt.endOfRead
+			if got := reading(tt.dialect).ReadEnd(e); got != want {
 				t.Errorf("ReadEnd: got %d, want %d", got, want)
 			}
 			if tt.namesEvent {
-				if got := tt.dialect.Read(sse.Event{Data: []byte(tt.data)}); got != tt.want {
+				if got := reading(tt.dialect).Read(sse.Event{Data: []byte(tt.data)}); got != tt.want {
 					t.Errorf("without an event line: got %d, want %d", got, tt.want)
 				}
 			}
@@ -75,7 +105,7 @@ func TestReadProgress(t *testing.T) {
 
 func TestReadEndFindsTheEndInALongChunk(t *testing.T) {
 	long := `{"choices":[{"delta":{"content":"` + strings.Repeat("x", 2000) + `"},"finish_reason":"length"}]}`
-	if got := Chat.ReadEnd(sse.Event{Data: []byte(long)}); got != Finish {
+	if got := reading(Chat).ReadEnd(sse.Event{Data: []byte(long)}); got != Finish {
 		t.Errorf("got %d", got)
 	}
 }
@@ -123,7 +153,7 @@ func TestErrorBodiesAreThoseOfTheDialect(t *testing.T) {
 			}
 			found := false
 			var s sse.Scanner
-			s.Feed(d.ErrorEvent(ref), func(e sse.Event) bool { found = d.Read(e) == Failed; return true })
+			s.Feed(d.ErrorEvent(ref), func(e sse.Event) bool { found = reading(d).Read(e) == Failed; return true })
 			if !found {
 				t.Errorf("the error event is no failure to its own reader: %s", d.ErrorEvent(ref))
 			}

@@ -72,6 +72,13 @@ func TestRequestOfAContinuation(t *testing.T) {
 }
 
 // Case 181: what ends a stream.
+// reads returns a reader that has read one event.
+func reads(n Name, name, data string) *Reader {
+	r := reading(n)
+	r.Read(sse.Event{Name: []byte(name), Data: []byte(data)})
+	return r
+}
+
 func TestTerminalMarkers(t *testing.T) {
 	for _, tt := range []struct {
 		n          Name
@@ -87,7 +94,7 @@ func TestTerminalMarkers(t *testing.T) {
 		{Anthropic, "", "", false},
 	} {
 		t.Run("case 181 "+string(tt.n)+" "+tt.name+tt.data, func(t *testing.T) {
-			if got := tt.n.Complete(tt.n.Read(sse.Event{Name: []byte(tt.name), Data: []byte(tt.data)})); got != tt.want {
+			if got := reads(tt.n, tt.name, tt.data).Complete(); got != tt.want {
 				t.Errorf("got %v", got)
 			}
 		})

@@ -28,10 +28,9 @@ const tailSize = 4 << 10
 func (u *Usage) Event(n Name, p Progress, e sse.Event) {
 	switch n {
 	case Anthropic:
-		switch p {
-		case Preamble:
+		// A message_delta that finishes nothing yet may have figures, too.
+		if p == Preamble || p == Finish {
 			u.anthropic(gjson.GetBytes(e.Data, "message.usage"))
-		case Finish:
 			u.anthropic(gjson.GetBytes(e.Data, "usage"))
 			u.stop(gjson.GetBytes(e.Data, "delta.stop_reason"))
 		}
@@ -43,15 +42,18 @@ func (u *Usage) Event(n Name, p Progress, e sse.Event) {
 			u.chat(gjson.ParseBytes(e.Data[at:]))
 		}
 	case Responses:
-		if p == Done {
+		switch p {
+		case Done:
+			u.Stop = "completed"
+			u.stop(gjson.GetBytes(e.Data, "response.incomplete_details.reason"))
+			u.response(e)
+		case Failed: // what it cost until then
 			u.response(e)
 		}
 	}
 }
 
 func (u *Usage) response(e sse.Event) {
-	u.Stop = "completed"
-	u.stop(gjson.GetBytes(e.Data, "response.incomplete_details.reason"))
 	end := e.Data
 	if e.Cut {
 		end = e.Tail
@@ -158,7 +160,7 @@ func (u *Usage) responses(r gjson.Result) {
 // prompt takes a count of input that includes the cache's part.
 func (u *Usage) prompt(r gjson.Result) {
 	count(&u.Input, r)
-	if r.Type == gjson.Number {
+	if r.Type == gjson.Number && r.Int() > 0 {
 		u.Input = max(u.Input-u.CacheRead-u.CacheWrite, 0)
 	}
 }
@@ -166,8 +168,10 @@ func (u *Usage) prompt(r gjson.Result) {
 // most is more tokens than any answer has.
 const most = 1 << 40
 
+// count takes a figure. Figures only grow while an answer goes on: a zero that
+// follows is a server that leaves the rest out.
 func count(at *int64, r gjson.Result) {
-	if n := r.Int(); r.Type == gjson.Number && n >= 0 && n < most {
+	if n := r.Int(); r.Type == gjson.Number && n > 0 && n < most {
 		*at = n
 	}
 }

@@ -11,11 +11,11 @@ import (
 func readUsage(n Name, stream string, chunk int) Usage {
 	var u Usage
 	var scan sse.Scanner
-	begun := false
+	begun, r := false, reading(n)
 	see := func(e sse.Event) bool {
-		p := n.ReadEnd(e)
+		p := r.ReadEnd(e)
 		if !begun {
-			p = n.Read(e)
+			p = r.Read(e)
 		}
 		begun = begun || p.Commits()
 		u.Event(n, p, e)
@@ -178,8 +178,9 @@ func FuzzUsage(f *testing.F) {
 func BenchmarkUsage(b *testing.B) {
 	e := sse.Event{Data: []byte(`{"id":"chatcmpl-1","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{"content":"hello "},"logprobs":null,"finish_reason":null}],"usage":null}`)}
 	var u Usage
+	r := reading(Chat)
 	b.ReportAllocs()
 	for b.Loop() {
-		u.Event(Chat, Chat.ReadEnd(e), e)
+		u.Event(Chat, r.ReadEnd(e), e)
 	}
 }

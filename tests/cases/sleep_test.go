@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -98,7 +99,7 @@ func TestMachineSleeps(t *testing.T) {
 	})
 	t.Run("case P55 asleep after output", func(t *testing.T) {
 		s := startSleeper(t, func(s *sleeper, _ int32, w http.ResponseWriter) {
-			sendStream(w, wholeStream[:len(wholeStream)-60])
+			sendStream(w, wholeStream[:strings.Index(wholeStream, "event: message_stop")])
 			s.sleep()
 			panic(http.ErrAbortHandler)
 		})

@@ -136,10 +136,6 @@ func TestCompleteAnswersPass(t *testing.T) {
 			"data: {\"choices\":[{\"delta\":{\"role\":\"assistant\"},\"finish_reason\":null}]}\n\ndata: {\"choices\":[{\"delta\":{},\"finish_reason\":\"length\"}]}\n\ndata: [DONE]\n\n",
 		},
 		{
-			"chat that ends with its finish reason", "/v1/chat/completions", scenario.Chat, "text/event-stream",
-			"data: {\"choices\":[{\"delta\":{\"content\":\"x\"},\"finish_reason\":null}]}\n\ndata: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n",
-		},
-		{
 			"case P25 comments in between", "/v1/chat/completions", scenario.Chat, "text/event-stream",
 			": warming up\n\n: still warming\ndata: {\"choices\":[{\"delta\":{\"content\":\"x\"}}]}\n\ndata: [DONE]\n\n",
 		},

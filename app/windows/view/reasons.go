@@ -79,6 +79,10 @@ func reasonWords() map[string]string {
 		"provider_circuit_open":             T("breaker open"),
 		"no_connection":                     T("no connection speaks this dialect"),
 		"paused":                            T("Breakwater is paused"),
+		"end_added":                         T("missing end of the stream added"),
+		"event_names_added":                 T("missing event names added"),
+		"stream_from_json":                  T("JSON response converted to a stream"),
+		"json_from_stream":                  T("stream converted to a JSON response"),
 	}
 }
 

@@ -114,7 +114,7 @@ func answeredSub(a control.Activity, s control.Step) string {
 	if s.Status != 200 && s.Status != 0 {
 		out = Tf("with %d, %s", s.Status, out)
 	}
-	return sentence(out, "")
+	return sentence(out, Reason(s.Reason))
 }
 
 func stepUntil(s control.Step, now time.Time) string {
