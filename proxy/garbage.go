@@ -32,7 +32,7 @@ const (
 	// restAfter is the time from the end of a request to the look at the memory. It
 	// doubles, at most so often, while the looks bring little.
 	restAfter    = time.Second
-	maxDoublings = 2
+	maxDoublings = 1
 	// busyRequests ended within that time mean that the memory is still in use.
 	busyRequests = 10
 	// smallMemory is what a Breakwater at rest may hold, in bytes.

@@ -152,7 +152,7 @@ func TestLooksThatBringLittleComeLessOften(t *testing.T) {
 	m := newMemory()
 	m.enter() // a stream that goes on and holds what there is
 	m.held = 100 << 20
-	for i, want := range []time.Duration{1, 2, 4, 4, 4} {
+	for i, want := range []time.Duration{1, 2, 2, 2, 2} {
 		m.request(0)
 		if m.settle(); m.delay != want*time.Second || m.released != i+1 {
 			t.Errorf("look %d after %v, %d releases", i, m.delay, m.released)
