@@ -10,6 +10,7 @@ import (
 	"breakwater/resilience"
 	"breakwater/resilience/admission"
 	"breakwater/resilience/combo"
+	"breakwater/resilience/exclusion"
 	"breakwater/resilience/settings"
 )
 
@@ -38,8 +39,8 @@ type comboWalk struct {
 type pass struct {
 	resilience.Pass
 	excluded []combo.Excluded
-	resting  []*combo.Target // excluded by what time ends
-	holds    []admission.Hold
+	resting  []*combo.Target       // excluded by what time ends
+	unasked  []exclusion.Exclusion // why none of them was asked
 }
 
 // runCombo answers a request for a combo.
@@ -103,7 +104,7 @@ func (w *comboWalk) planned() bool {
 		w.plan = nil
 		for _, e := range w.refusal.Excluded {
 			w.pass.excluded = append(w.pass.excluded, e)
-			w.pass.holds = append(w.pass.holds, w.holdOfTarget(e.Target, e))
+			w.pass.unasked = append(w.pass.unasked, w.exclusionNow(e))
 		}
 		return false
 	}
@@ -120,7 +121,7 @@ func (w *comboWalk) once() verdict {
 			break
 		}
 		if refused != nil { // a nested combo with nothing to try
-			w.exclude(t, combo.Unavailable, time.Time{})
+			w.exclude(t, exclusion.Exclusion{Reason: exclusion.Unavailable})
 			continue
 		}
 		if w.target(t) == ended {
@@ -168,17 +169,17 @@ func (w *comboWalk) returned() verdict {
 func (w *comboWalk) target(t *combo.Target) verdict {
 	x := w.x
 	if w.pass.Excludes(t) {
-		w.exclude(t, combo.Exhausted, time.Time{})
+		w.exclude(t, exclusion.Exclusion{Reason: exclusion.Exhausted})
 		return tryNext
 	}
 	legs, passed := w.ways(t)
 	for _, p := range passed {
-		if p.Reason == control.SkipKeyMissing { // the user can mend it
-			x.step(control.Step{Kind: control.StepSkipped, Reason: p.Reason, Model: t.Model}, p.Route)
+		if p.Reason == exclusion.KeyMissing { // the user can mend it
+			x.step(control.Step{Kind: control.StepSkipped, Reason: string(p.Reason), Model: t.Model}, p.Route)
 		}
 	}
 	if len(legs) == 0 || w.config.TooSlow(*t.Usage()) {
-		w.exclude(t, combo.Unavailable, time.Time{})
+		w.exclude(t, exclusion.Exclusion{Reason: exclusion.Unavailable})
 		return tryNext
 	}
 	plan := x.plan(legs)
@@ -284,7 +285,7 @@ func (w *comboWalk) gate(ctx context.Context, t *combo.Target, l *leg) (p *admis
 	if err == nil {
 		return p, tryNext, true
 	}
-	w.exclude(t, combo.Exhausted, time.Time{})
+	w.exclude(t, exclusion.Exclusion{Reason: exclusion.Exhausted})
 	return nil, w.x.heldBack(l, err), false
 }
 

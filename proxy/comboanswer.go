@@ -34,7 +34,7 @@ func (w *comboWalk) unserved() *refusal.Combo {
 	c := &refusal.Combo{
 		Name: w.combo.Name, Stop: w.pass.Stop, Attempts: w.tried, Sent: w.pass.Sent, Refusal: w.refusal,
 		Failures: w.x.failures, Excluded: w.pass.excluded, Local: w.x.local, Now: w.x.s.svc.Now(),
-		Before: admission.BeforeDispatch(w.pass.holds, w.spent, w.wait()),
+		Before: admission.BeforeDispatch(w.x.s.svc.Now(), w.pass.unasked, w.spent, w.wait()),
 	}
 	if w.plan != nil {
 		c.Planned, c.PoolSize = true, len(w.plan.Order)+len(w.plan.LastResort)

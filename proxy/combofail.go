@@ -1,12 +1,10 @@
 package proxy
 
 import (
-	"time"
-
-	"breakwater/proxy/control"
 	"breakwater/resilience"
 	"breakwater/resilience/admission"
 	"breakwater/resilience/combo"
+	"breakwater/resilience/exclusion"
 	"breakwater/resilience/settings"
 )
 
@@ -31,8 +29,8 @@ func (w *comboWalk) record(t *combo.Target, f *resilience.Failure) combo.Failure
 }
 
 // exclude records a target that is passed over in this pass.
-func (w *comboWalk) exclude(t *combo.Target, why combo.Hold, until time.Time) {
-	w.pass.excluded = append(w.pass.excluded, combo.Excluded{Target: t, Reason: why, Until: until})
+func (w *comboWalk) exclude(t *combo.Target, why exclusion.Exclusion) {
+	w.pass.excluded = append(w.pass.excluded, combo.Excluded{Target: t, Exclusion: why})
 }
 
 // excludeFor records a target none of whose connections can be used, by the one
@@ -43,11 +41,11 @@ func (w *comboWalk) excludeFor(t *combo.Target, plan resilience.Plan) {
 	}
 	first := resilience.FirstExclusion(plan.Excluded)
 	if first == nil {
-		w.exclude(t, combo.Unavailable, time.Time{})
+		w.exclude(t, exclusion.Exclusion{Reason: exclusion.Unavailable})
 		return
 	}
-	w.exclude(t, control.HoldOf(first.Reason), first.Until)
-	w.pass.holds = append(w.pass.holds, w.x.holdOf(*first))
+	w.exclude(t, first.Exclusion)
+	w.pass.unasked = append(w.pass.unasked, first.Exclusion)
 }
 
 // skipTarget puts a connection of a target that is passed over on record.
@@ -57,12 +55,13 @@ func (x *exchange) skipTarget(e resilience.Exclusion) {
 	}
 }
 
-// holdOfTarget is what keeps a target back that the planner excluded.
-func (w *comboWalk) holdOfTarget(t *combo.Target, e combo.Excluded) admission.Hold {
-	if plan := w.x.plan(w.legs(t)); len(plan.Targets) == 0 && len(plan.Excluded) > 0 {
-		return w.x.holdOf(plan.Excluded[0])
+// exclusionNow is what excludes a target, looked up again, that the planner
+// excluded.
+func (w *comboWalk) exclusionNow(e combo.Excluded) exclusion.Exclusion {
+	if plan := w.x.plan(w.legs(e.Target)); len(plan.Targets) == 0 && len(plan.Excluded) > 0 {
+		return plan.Excluded[0].Exclusion
 	}
-	return admission.Hold{Reason: string(e.Reason), Left: e.Until.Sub(w.x.s.svc.Now())}
+	return e.Exclusion
 }
 
 // wait is the setting for cooldown waits as far as the combo takes part in them
@@ -83,13 +82,13 @@ func (w *comboWalk) waits() admission.Decision {
 	}
 	w.spent.Client = w.x.patience()
 	return resilience.ComboWaiting{
-		Now: w.x.s.svc.Now(), Sent: w.pass.Sent, Holds: w.pass.holds, Failures: w.x.failures, Spent: w.spent,
-	}.Decide(s, w.holdsNow)
+		Now: w.x.s.svc.Now(), Sent: w.pass.Sent, Excluded: w.pass.unasked, Failures: w.x.failures, Spent: w.spent,
+	}.Decide(s, w.exclusionsNow)
 }
 
-// holdsNow looks every target up, each with its own model.
-func (w *comboWalk) holdsNow() []admission.Hold {
-	var holds []admission.Hold
+// exclusionsNow looks every target up, each with its own model.
+func (w *comboWalk) exclusionsNow() []exclusion.Exclusion {
+	var list []exclusion.Exclusion
 	for _, t := range w.plan.Order {
 		plan := w.x.plan(w.legs(t))
 		if len(plan.Targets) > 0 {
@@ -97,9 +96,9 @@ func (w *comboWalk) holdsNow() []admission.Hold {
 		}
 		for _, e := range plan.Excluded {
 			if !resilience.Unreachable(w.x.failures, e.Conn.ID()) {
-				holds = append(holds, resilience.HoldAfterDispatch(e, w.x.s.svc.Now(), w.x.s.svc.Engine().ConnectionStatus))
+				list = append(list, e.Exclusion)
 			}
 		}
 	}
-	return holds
+	return list
 }

@@ -167,7 +167,7 @@ func (w *comboWalk) absorb() {
 			x.local = part.local
 		}
 		w.pass.excluded = append(w.pass.excluded, part.combo.pass.excluded...)
-		w.pass.holds = append(w.pass.holds, part.combo.pass.holds...)
+		w.pass.unasked = append(w.pass.unasked, part.combo.pass.unasked...)
 		x.failures = append(x.failures, part.failures...)
 	}
 	slices.SortStableFunc(x.act.Trace, func(a, b control.Step) int { return int(a.OffsetMs - b.OffsetMs) })

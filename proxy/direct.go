@@ -9,6 +9,7 @@ import (
 	"breakwater/proxy/refusal"
 	"breakwater/resilience"
 	"breakwater/resilience/admission"
+	"breakwater/resilience/exclusion"
 )
 
 // headerPin names one connection for a request for a single model (combos sheet
@@ -25,7 +26,7 @@ func (x *exchange) runDirect() {
 	x.passed = passed
 	choices = pinned(x.r.Header.Get(headerPin), choices)
 	for _, p := range passed {
-		x.step(control.Step{Kind: control.StepSkipped, Reason: p.Reason}, p.Route)
+		x.step(control.Step{Kind: control.StepSkipped, Reason: string(p.Reason)}, p.Route)
 	}
 	if len(choices) == 0 {
 		x.refuse(x.noConnection(passed))
@@ -123,7 +124,9 @@ func (x *exchange) cutOff(legs []*leg, plan resilience.Plan) resilience.Plan {
 	plan.Targets = slices.DeleteFunc(plan.Targets, func(t resilience.Target) bool {
 		until, blocked := x.s.svc.QuotaCutoff(legOf(legs, t.Conn).route, t.Model)
 		if blocked {
-			plan.Excluded = append(plan.Excluded, resilience.Exclusion{Candidate: t, Reason: resilience.SkipQuota, Until: until})
+			plan.Excluded = append(plan.Excluded, resilience.Exclusion{
+				Candidate: t, Exclusion: exclusion.Exclusion{Reason: exclusion.Quota, Until: until},
+			})
 		}
 		return blocked
 	})

@@ -6,6 +6,7 @@ import (
 
 	"breakwater/proxy/upstream"
 	"breakwater/resilience"
+	"breakwater/resilience/exclusion"
 )
 
 // forward passes an upstream's refusal to the client as it came; untouched keeps
@@ -44,7 +45,7 @@ func (w *walls) get(e resilience.Exclusion) (resilience.Failure, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	f, ok := w.last[e.Conn.ID()]
-	return f, ok && e.Reason == resilience.SkipCooling && !e.Until.IsZero() && !e.Until.After(f.Until)
+	return f, ok && e.Reason == exclusion.Cooling && !e.Until.IsZero() && !e.Until.After(f.Until)
 }
 
 // wall returns the original refusal when nothing is left but the limit of the

@@ -7,6 +7,7 @@ import (
 	"breakwater/proxy/control"
 	"breakwater/proxy/refusal"
 	"breakwater/resilience"
+	"breakwater/resilience/exclusion"
 	"breakwater/resilience/lease"
 )
 
@@ -38,7 +39,7 @@ func (t *attempt) fencedOff(e *control.LeaseError) verdict {
 		x.refuse(refusal.Lease(e))
 		return ended
 	}
-	x.step(control.Step{Kind: control.StepSkipped, Reason: control.SkipLeased, Model: t.model}, t.route)
+	x.step(control.Step{Kind: control.StepSkipped, Reason: string(exclusion.Leased), Model: t.model}, t.route)
 	x.fenced = e
 	return tryNext
 }

@@ -63,7 +63,7 @@ func (x *exchange) noConnection(passed []control.Passed) refusal.Notice {
 	}
 	var skipped []refusal.Skipped
 	for _, p := range passed {
-		skipped = append(skipped, refusal.Skipped{Name: p.Route.Record.Name, Reason: p.Reason})
+		skipped = append(skipped, refusal.Skipped{Name: p.Route.Record.Name, Reason: string(p.Reason)})
 	}
 	var all []refusal.Connection
 	for _, r := range x.s.svc.Routes() {

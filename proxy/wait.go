@@ -61,8 +61,3 @@ func (x *exchange) sleepUntil(ctx context.Context, end time.Time) bool {
 		}
 	}
 }
-
-// holdOf says what keeps a target back in the words of the waits of combos.
-func (x *exchange) holdOf(e resilience.Exclusion) admission.Hold {
-	return resilience.HoldOf(e, x.s.svc.Now(), x.s.svc.Engine().ConnectionStatus)
-}

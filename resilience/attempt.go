@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"breakwater/resilience/breaker"
+	"breakwater/resilience/exclusion"
 	"breakwater/resilience/outcome"
 )
 
@@ -38,22 +39,18 @@ func (e *Engine) Begin(t Target) (*Attempt, *Exclusion) {
 	now, cfg := e.clock.Now(), e.cfg.Load()
 	c := t.Conn
 	s := c.seen.Load()
-	if h := e.check(now, cfg, t); h.reason != "" {
-		return nil, &Exclusion{Candidate: t, Reason: h.reason, Until: h.until}
+	if x := e.check(now, cfg, t); x.Excludes() {
+		return nil, &Exclusion{t, x}
 	}
 	permit, v := c.provider.breaker.Acquire(now)
 	if !v.Allowed {
-		reason := SkipBreakerOpen
-		if v.State == breaker.HalfOpen {
-			reason = SkipProbing
-		}
-		return nil, &Exclusion{Candidate: t, Reason: reason, Until: v.Until}
+		return nil, &Exclusion{t, refusedBy(v)}
 	}
 	a := &Attempt{e: e, target: t, permit: permit, version: s.version}
 	if s.terminal == outcome.Expired {
 		if until, ok := a.takeRetry(now); !ok {
 			c.provider.breaker.Report(now, permit, outcome.Neutral, outcome.KindNone)
-			return nil, &Exclusion{Candidate: t, Reason: SkipExpired, Until: until}
+			return nil, &Exclusion{t, exclusion.Exclusion{Reason: exclusion.Expired, Until: until}}
 		}
 	}
 	return a, nil

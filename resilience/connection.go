@@ -71,7 +71,8 @@ type connConfig struct {
 type seen struct {
 	terminal outcome.Terminal
 	until    time.Time
-	floor    time.Time // earlier moments are the trace of a clock step
+	reason   outcome.Reason // of the cooldown
+	floor    time.Time      // earlier moments are the trace of a clock step
 	level    int
 	clean    bool
 	version  uint64
@@ -120,7 +121,7 @@ func (c *Conn) warm(e *Engine) {
 // publish makes the state visible to planning. The caller holds c.mu.
 func (c *Conn) publish() {
 	c.seen.Store(&seen{
-		terminal: c.state.Terminal(), until: c.state.Until, floor: clock.Floor(c.state.Until, c.state.Span),
+		terminal: c.state.Terminal(), until: c.state.Until, reason: c.state.Reason, floor: clock.Floor(c.state.Until, c.state.Span),
 		level: c.state.Level, clean: c.state.Clean(), version: c.version,
 	})
 }

@@ -6,6 +6,7 @@ import (
 
 	"breakwater/resilience/classify"
 	"breakwater/resilience/cooldown"
+	"breakwater/resilience/exclusion"
 	"breakwater/resilience/outcome"
 	"breakwater/resilience/settings"
 )
@@ -169,7 +170,7 @@ func TestMarkUnavailable(t *testing.T) {
 		r := newRig(t)
 		a, b := r.conn("a", "opencode-go"), r.conn("b", "opencode-go")
 		r.mark(a, "m1", answer{status: 429, body: `{"error":{"message":"Monthly usage limit reached. Resets in 13 days."}}`})
-		if why, left := r.excluded(a, "m1"); why != SkipCooling || left <= 0 {
+		if why, left := r.excluded(a, "m1"); why != exclusion.Cooling || left <= 0 {
 			t.Errorf("a: %q for %s", why, left)
 		}
 		if why, _ := r.excluded(b, "m1"); why != "" {
@@ -203,7 +204,7 @@ func TestSelection(t *testing.T) {
 		a, b := r.conn("a", "openai"), r.conn("b", "openai")
 		r.mark(a, "m1", answer{status: 402, body: "payment required"})
 		p := r.Plan([]Candidate{{a, "m1"}, {b, "m1"}})
-		if len(p.Targets) != 1 || p.Targets[0].Conn != b || p.Excluded[0].Reason != SkipCreditsExhausted {
+		if len(p.Targets) != 1 || p.Targets[0].Conn != b || p.Excluded[0].Reason != exclusion.CreditsExhausted {
 			t.Errorf("plan = %+v", p)
 		}
 		if p := r.Plan([]Candidate{{a, "m1"}}); len(p.Targets) != 0 || !p.Earliest().IsZero() {
@@ -259,7 +260,7 @@ func TestSelection(t *testing.T) {
 			{ID: "beyond", TestStatus: "unavailable", RateLimitedUntil: t0.Add(400 * 24 * time.Hour), BackoffLevel: -4},
 			{ID: "unknown", TestStatus: "banned"},
 		}, nil)
-		for id, want := range map[string]Skip{"far": SkipCooling, "past": "", "banned": SkipBanned, "expired": SkipExpired, "credits": SkipCreditsExhausted, "clean": ""} {
+		for id, want := range map[string]exclusion.Reason{"far": exclusion.Cooling, "past": "", "banned": exclusion.Banned, "expired": exclusion.Expired, "credits": exclusion.CreditsExhausted, "clean": ""} {
 			if why, _ := r.excluded(r.Connection(id), "m"); why != want {
 				t.Errorf("%s: %q, want %q", id, why, want)
 			}

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"breakwater/resilience/exclusion"
 )
 
 // ParseDeadline reads a stored rate_limited_until: an ISO date, or an epoch in
@@ -60,7 +62,7 @@ func (p Plan) ModelCooldown(now time.Time) (body ModelCooldown, ok bool) {
 		return ModelCooldown{}, false
 	}
 	for _, x := range p.Excluded {
-		if x.Reason != SkipModelLocked {
+		if x.Reason != exclusion.ModelLocked {
 			return ModelCooldown{}, false
 		}
 	}

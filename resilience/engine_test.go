@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"breakwater/resilience/clock"
+	"breakwater/resilience/exclusion"
 	"breakwater/resilience/outcome"
 	"breakwater/resilience/settings"
 )
@@ -59,7 +60,7 @@ func (r *rig) try(c *Conn, model string, o outcome.Outcome) Effect {
 }
 
 // excluded returns why the connection is not planned, or "".
-func (r *rig) excluded(c *Conn, model string) (Skip, time.Duration) {
+func (r *rig) excluded(c *Conn, model string) (exclusion.Reason, time.Duration) {
 	r.t.Helper()
 	p := r.Plan([]Candidate{{Conn: c, Model: model}})
 	if len(p.Targets) == 1 {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"breakwater/resilience/classify"
+	"breakwater/resilience/exclusion"
 	"breakwater/resilience/outcome"
 	"breakwater/resilience/settings"
 )
@@ -29,7 +30,7 @@ func TestFieldCases(t *testing.T) {
 		alpha := r.conn("alpha", "acme")
 		r.try(alpha, "m1", failure(429, 15*time.Second))
 		for i := range 3 {
-			if why, _ := r.excluded(alpha, "m1"); why != SkipCooling {
+			if why, _ := r.excluded(alpha, "m1"); why != exclusion.Cooling {
 				t.Fatalf("after %d s: excluded = %q, want cooling", 5*i, why)
 			}
 			if _, x := r.Begin(Target{Conn: alpha, Model: "m1"}); x == nil {
@@ -64,7 +65,7 @@ func TestFieldCases(t *testing.T) {
 		if n := r.breakerState().FailureCount; n != 4 {
 			t.Errorf("failure count = %d, want 4", n)
 		}
-		if why, _ := r.excluded(alpha, "m1"); why != SkipCooling {
+		if why, _ := r.excluded(alpha, "m1"); why != exclusion.Cooling {
 			t.Errorf("alpha is %q", why)
 		}
 	})
@@ -94,10 +95,10 @@ func TestFieldCases(t *testing.T) {
 		if x != nil || !hanging.Probe() {
 			t.Fatalf("no probe: %+v", x)
 		}
-		if _, x := r.Begin(Target{Conn: c, Model: "m1"}); x == nil || x.Reason != SkipProbing {
+		if _, x := r.Begin(Target{Conn: c, Model: "m1"}); x == nil || x.Reason != exclusion.Probing {
 			t.Fatalf("second attempt: %+v", x)
 		}
-		if why, left := r.excluded(c, "m1"); why != SkipProbing || left != 30*time.Second {
+		if why, left := r.excluded(c, "m1"); why != exclusion.Probing || left != 30*time.Second {
 			t.Fatalf("%q for %s", why, left)
 		}
 		r.clock.Advance(30 * time.Second)
@@ -219,7 +220,7 @@ func TestProviderBreaker(t *testing.T) {
 			t.Fatalf("after 11: %s", why)
 		}
 		r.try(c, "m1", failure(503, 0))
-		if why, left := r.excluded(c, "m1"); why != SkipBreakerOpen || left <= 0 || left > 10*time.Minute || r.breakerState().FailureCount != 12 {
+		if why, left := r.excluded(c, "m1"); why != exclusion.BreakerOpen || left <= 0 || left > 10*time.Minute || r.breakerState().FailureCount != 12 {
 			t.Fatalf("after 12: %q for %s", why, left)
 		}
 		r.clock.Advance(11 * time.Minute)
@@ -292,10 +293,10 @@ func TestProviderBreaker(t *testing.T) {
 		late, _ := r.Begin(Target{c, "m1"})
 		r.fails(other, 12)
 		late.Report(failure(429, time.Hour))
-		if why, left := r.excluded(c, "m1"); why != SkipCooling || left != time.Hour {
+		if why, left := r.excluded(c, "m1"); why != exclusion.Cooling || left != time.Hour {
 			t.Errorf("%q for %s", why, left)
 		}
-		if why, left := r.excluded(other, "m1"); why != SkipBreakerOpen || left != 24*time.Second {
+		if why, left := r.excluded(other, "m1"); why != exclusion.BreakerOpen || left != 24*time.Second {
 			t.Errorf("%q for %s", why, left)
 		}
 	})

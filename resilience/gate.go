@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"breakwater/resilience/breaker"
+	"breakwater/resilience/exclusion"
 	"breakwater/resilience/lockout"
 	"breakwater/resilience/outcome"
 )
@@ -17,8 +18,8 @@ func (e *Engine) Plan(cands []Candidate) Plan {
 	var room [64]excluded
 	out := room[:0]
 	for i, cand := range cands {
-		if h := e.check(now, cfg, cand); h.reason != "" {
-			out = append(out, excluded{i, h})
+		if x := e.check(now, cfg, cand); x.Excludes() {
+			out = append(out, excluded{i, x})
 		}
 	}
 	plan := Plan{Targets: make([]Target, 0, len(cands)-len(out))}
@@ -28,7 +29,7 @@ func (e *Engine) Plan(cands []Candidate) Plan {
 	next := 0
 	for i, x := range out {
 		plan.Targets = append(plan.Targets, cands[next:x.index]...)
-		plan.Excluded[i] = Exclusion{Candidate: cands[x.index], Reason: x.reason, Until: x.until}
+		plan.Excluded[i] = Exclusion{cands[x.index], x.Exclusion}
 		next = x.index + 1
 	}
 	plan.Targets = append(plan.Targets, cands[next:]...)
@@ -39,76 +40,66 @@ func (e *Engine) Plan(cands []Candidate) Plan {
 // excluded is a candidate, by its index, with what keeps it out.
 type excluded struct {
 	index int
-	hindrance
-}
-
-// hindrance is what keeps a candidate out, and until when.
-type hindrance struct {
-	reason Skip
-	until  time.Time
-}
-
-// add keeps the hindrance that lasts longest: only when that one is over may
-// the candidate be tried.
-func (h *hindrance) add(reason Skip, until time.Time) {
-	if h.reason == "" || until.After(h.until) {
-		h.reason, h.until = reason, until
-	}
+	exclusion.Exclusion
 }
 
 // check asks every layer. What no waiting ends comes first.
-func (e *Engine) check(now time.Time, cfg *config, cand Candidate) hindrance {
+func (e *Engine) check(now time.Time, cfg *config, cand Candidate) exclusion.Exclusion {
 	c := cand.Conn
 	if !c.cfg.Load().Active {
-		return hindrance{reason: SkipOff}
+		return exclusion.Exclusion{Reason: exclusion.Off}
 	}
 	s := c.seen.Load()
 	if s.terminal != outcome.NotTerminal {
-		if h := c.terminal(now, s.terminal); h.reason != "" {
-			return h
+		if x := c.terminal(now, s.terminal); x.Excludes() {
+			return x
 		}
 	}
-	var h hindrance
+	var x exclusion.Exclusion
 	if v := c.provider.breaker.Check(now); !v.Allowed {
-		reason := SkipBreakerOpen
-		if v.State == breaker.HalfOpen {
-			reason = SkipProbing
-		}
-		h.add(reason, v.Until)
+		x.Add(refusedBy(v))
 	}
 	if s.until.After(now) {
-		h.add(SkipCooling, c.cooling(e, now, s))
+		x.Add(exclusion.Exclusion{Reason: exclusion.Cooling, Until: c.cooling(e, now, s), Source: s.reason})
 	}
 	if cfg.gate {
 		if until := c.gated(now, cfg); !until.IsZero() {
-			h.add(SkipProviderCooldown, until)
+			x.Add(exclusion.Exclusion{Reason: exclusion.ProviderCooldown, Until: until})
 		}
 	}
 	if v := c.view.Load(); v != nil {
-		if until := c.lockedUntil(now, v, cand.Model); !until.IsZero() {
-			h.add(SkipModelLocked, until)
+		if until, reason := c.lockedUntil(now, v, cand.Model); !until.IsZero() {
+			x.Add(exclusion.Exclusion{Reason: exclusion.ModelLocked, Until: until, Source: outcome.Reason(reason)})
 		}
 	}
-	return h
+	return x
 }
 
-// terminal returns the hindrance of a terminal state: none when an expired
+// refusedBy is the exclusion by a breaker that lets no call through.
+func refusedBy(v breaker.Verdict) exclusion.Exclusion {
+	if v.State == breaker.HalfOpen {
+		return exclusion.Exclusion{Reason: exclusion.Probing, Until: v.Until}
+	}
+	return exclusion.Exclusion{Reason: exclusion.BreakerOpen, Until: v.Until}
+}
+
+// terminal returns the exclusion by a terminal state: none when an expired
 // credential is due for a retry.
-func (c *Conn) terminal(now time.Time, t outcome.Terminal) hindrance {
+func (c *Conn) terminal(now time.Time, t outcome.Terminal) exclusion.Exclusion {
 	switch t {
 	case outcome.Banned:
-		return hindrance{reason: SkipBanned}
+		return exclusion.Exclusion{Reason: exclusion.Banned}
 	case outcome.CreditsExhausted:
-		return hindrance{reason: SkipCreditsExhausted}
+		return exclusion.Exclusion{Reason: exclusion.CreditsExhausted}
 	case outcome.Expired, outcome.NotTerminal:
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	due := c.state.RetryDue(now)
 	if c.state.Terminal() != outcome.Expired || !due.IsZero() && !due.After(now) {
-		return hindrance{}
+		return exclusion.Exclusion{}
 	}
-	return hindrance{reason: SkipExpired, until: due}
+	return exclusion.Exclusion{Reason: exclusion.Expired, Until: due}
 }
 
 // cooling returns the end of the cooldown, clamped when the clock was set back.
@@ -148,15 +139,15 @@ func (p *provider) cooling(now time.Time) time.Time {
 }
 
 // lockedUntil returns the end of the model's lock, clamped when the clock was
-// set back.
-func (c *Conn) lockedUntil(now time.Time, v *lockout.View, model string) time.Time {
-	until, stepped := v.Until(now, model)
+// set back, and what the lock was set for.
+func (c *Conn) lockedUntil(now time.Time, v *lockout.View, model string) (time.Time, string) {
+	until, reason, stepped := v.Until(now, model)
 	if !stepped {
-		return until
+		return until, reason
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.publishLocks(now)
-	until, _ = c.view.Load().Until(now, model)
-	return until
+	until, reason, _ = c.view.Load().Until(now, model)
+	return until, reason
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"breakwater/resilience/exclusion"
 	"breakwater/resilience/outcome"
 	"breakwater/resilience/settings"
 )
@@ -24,7 +25,7 @@ func TestProviderWindowGate(t *testing.T) {
 			r := newRig(t, func(s *settings.Settings) { s.ProviderCooldown.Enabled = on })
 			c := r.conn("conn-1", "openai")
 			r.try(c, "m1", plain(429))
-			if why, _ := r.excluded(c, "m1"); (why == SkipProviderCooldown) != on {
+			if why, _ := r.excluded(c, "m1"); (why == exclusion.ProviderCooldown) != on {
 				t.Errorf("enabled %v: %q", on, why)
 			}
 		}
@@ -36,7 +37,7 @@ func TestProviderWindowGate(t *testing.T) {
 			a := r.BeginTest(Target{c, "m1"}) // past the gate, as parallel attempts are
 			a.test = false
 			a.Report(plain(429))
-			if why, left := r.excluded(c, "m1"); why != SkipProviderCooldown || left != want*time.Second {
+			if why, left := r.excluded(c, "m1"); why != exclusion.ProviderCooldown || left != want*time.Second {
 				t.Fatalf("%q for %s, want %d s", why, left, want)
 			}
 		}
@@ -74,7 +75,7 @@ func TestProviderWindowGate(t *testing.T) {
 		if why, _ := r.excluded(one, "m1"); why != "" {
 			t.Errorf("conn-1: %s", why)
 		}
-		if why, _ := r.excluded(two, "m1"); why != SkipProviderCooldown {
+		if why, _ := r.excluded(two, "m1"); why != exclusion.ProviderCooldown {
 			t.Errorf("conn-2: %q", why)
 		}
 	})
@@ -83,12 +84,12 @@ func TestProviderWindowGate(t *testing.T) {
 			provider string
 			edit     func(*Connection)
 			status   int
-			want     Skip
+			want     exclusion.Reason
 		}{
 			{"gemini", perModel, 500, ""},
 			{"gemini", perModel, 429, ""},
-			{"gemini", perModel, 503, SkipProviderCooldown},
-			{"openai", func(*Connection) {}, 500, SkipProviderCooldown},
+			{"gemini", perModel, 503, exclusion.ProviderCooldown},
+			{"openai", func(*Connection) {}, 500, exclusion.ProviderCooldown},
 		} {
 			r := newRig(t, gateOn)
 			conn := r.conn("a", c.provider, c.edit)
@@ -117,7 +118,7 @@ func TestProviderWindowGate(t *testing.T) {
 			t.Fatalf("after 14: %s", why)
 		}
 		r.try(c, "m1", plain(429))
-		if why, left := r.excluded(r.conn("other", "openai"), "m1"); why != SkipProviderCooldown || left != 10*time.Minute {
+		if why, left := r.excluded(r.conn("other", "openai"), "m1"); why != exclusion.ProviderCooldown || left != 10*time.Minute {
 			t.Fatalf("after 15: %q for %s", why, left)
 		}
 		r.clock.Advance(11 * time.Minute)
@@ -185,7 +186,7 @@ func TestRegistry(t *testing.T) {
 		if moved == c || r.status(moved).State != StateServing {
 			t.Error("another provider kept the state")
 		}
-		if why, _ := r.excluded(c, "m1"); why != SkipOff {
+		if why, _ := r.excluded(c, "m1"); why != exclusion.Off {
 			t.Errorf("the old handle is %q", why)
 		}
 		r.Remove("a")
@@ -204,13 +205,13 @@ func TestRegistry(t *testing.T) {
 			{Name: "", State: "OPEN"},
 			{Name: "fine", State: "CLOSED"},
 		})
-		if why, left := r.excluded(c, "m1"); why != SkipBreakerOpen || left != 20*time.Second {
+		if why, left := r.excluded(c, "m1"); why != exclusion.BreakerOpen || left != 20*time.Second {
 			t.Errorf("%q for %s", why, left)
 		}
 		if list := r.Breakers(); len(list) != 2 || list[1].Name != "unused" {
 			t.Errorf("breakers = %+v", list)
 		}
-		if why, _ := r.excluded(r.conn("b", "unused"), "m1"); why != SkipBreakerOpen {
+		if why, _ := r.excluded(r.conn("b", "unused"), "m1"); why != exclusion.BreakerOpen {
 			t.Errorf("a later connection finds %q", why)
 		}
 	})

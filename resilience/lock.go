@@ -153,7 +153,7 @@ func (c *Conn) publishLocks(now time.Time) {
 
 // until returns the end of the model's lock. The caller holds c.mu.
 func (c *Conn) until(now time.Time, model string) time.Time {
-	until, _ := c.view.Load().Until(now, model)
+	until, _, _ := c.view.Load().Until(now, model)
 	return until
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"breakwater/resilience/classify"
+	"breakwater/resilience/exclusion"
 	"breakwater/resilience/outcome"
 	"breakwater/resilience/settings"
 )
@@ -24,7 +25,7 @@ func (r *rig) one() Lockout {
 // wantLocked checks that only the model is out, and the connection active.
 func (r *rig) wantLocked(c *Conn, model, sibling, reason string) {
 	r.t.Helper()
-	if why, left := r.excluded(c, model); why != SkipModelLocked || left <= 0 {
+	if why, left := r.excluded(c, model); why != exclusion.ModelLocked || left <= 0 {
 		r.t.Fatalf("%s: %q for %s", model, why, left)
 	}
 	if why, _ := r.excluded(c, sibling); why != "" {

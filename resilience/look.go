@@ -4,21 +4,24 @@ import (
 	"time"
 
 	"breakwater/resilience/breaker"
+	"breakwater/resilience/exclusion"
 )
 
-// Sight is what keeps a candidate out at a moment, if anything does.
-type Sight struct {
-	Reason  Skip      // empty: nothing does
-	Until   time.Time // when the reason ends by itself
+// Look is a candidate at a moment: what excludes it, if anything does, and what
+// strategies weigh.
+type Look struct {
+	exclusion.Exclusion
 	Breaker breaker.State
 	Level   int // the connection's backoffLevel
 }
 
-// Look tells what keeps a candidate out, as Plan would, for those who order
-// candidates by other rules. It takes no probe.
-func (e *Engine) Look(now time.Time, cand Candidate) Sight {
-	h := e.check(now, e.cfg.Load(), cand)
-	s := Sight{Reason: h.reason, Until: h.until, Breaker: cand.Conn.provider.breaker.Check(now).State, Level: cand.Conn.Level()}
+// Look returns what excludes a candidate, as Plan would, for strategies that
+// order candidates by other rules. It takes no probe.
+func (e *Engine) Look(now time.Time, cand Candidate) Look {
+	s := Look{
+		Exclusion: e.check(now, e.cfg.Load(), cand),
+		Breaker:   cand.Conn.provider.breaker.Check(now).State, Level: cand.Conn.Level(),
+	}
 	e.out.flush()
 	return s
 }

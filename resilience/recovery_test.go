@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"breakwater/resilience/classify"
+	"breakwater/resilience/exclusion"
 	"breakwater/resilience/outcome"
 	"breakwater/resilience/settings"
 )
@@ -140,7 +141,7 @@ func TestExpiredRetry(t *testing.T) {
 	t.Run("three retries, 5, 10 and 20 minutes apart, then terminal", func(t *testing.T) {
 		r, c := expired(t)
 		for i, wait := range []time.Duration{5, 10, 20} {
-			if why, left := r.excluded(c, "m1"); why != SkipExpired || left != wait*time.Minute {
+			if why, left := r.excluded(c, "m1"); why != exclusion.Expired || left != wait*time.Minute {
 				t.Fatalf("retry %d: %q for %s", i, why, left)
 			}
 			r.clock.Advance(wait * time.Minute)
@@ -150,7 +151,7 @@ func TestExpiredRetry(t *testing.T) {
 			}
 		}
 		r.clock.Advance(24 * time.Hour)
-		if why, left := r.excluded(c, "m1"); why != SkipExpired || left != 0 {
+		if why, left := r.excluded(c, "m1"); why != exclusion.Expired || left != 0 {
 			t.Errorf("%q for %s, want expired without an end", why, left)
 		}
 	})
@@ -158,7 +159,7 @@ func TestExpiredRetry(t *testing.T) {
 		r, c := expired(t)
 		r.clock.Advance(5 * time.Minute)
 		a, _ := r.Begin(Target{Conn: c, Model: "m1"})
-		if _, x := r.Begin(Target{Conn: c, Model: "m1"}); x == nil || x.Reason != SkipExpired {
+		if _, x := r.Begin(Target{Conn: c, Model: "m1"}); x == nil || x.Reason != exclusion.Expired {
 			t.Fatalf("a second retry: %+v", x)
 		}
 		a.Release()
@@ -185,7 +186,7 @@ func TestExpiredRetry(t *testing.T) {
 		r, c := expired(t)
 		r.clock.Advance(5 * time.Minute)
 		r.mark(c, "m1", answer{status: 503, body: "down"})
-		if why, left := r.excluded(c, "m1"); why != SkipExpired || left != 5*time.Minute || r.status(c).ExpiredRetries != 0 {
+		if why, left := r.excluded(c, "m1"); why != exclusion.Expired || left != 5*time.Minute || r.status(c).ExpiredRetries != 0 {
 			t.Errorf("%q for %s", why, left)
 		}
 	})
@@ -213,7 +214,7 @@ func TestExpiredRetry(t *testing.T) {
 			r.try(other, "m1", failure(503, 0))
 			r.clock.Advance(6 * time.Second)
 		}
-		if _, x := r.Begin(Target{Conn: c, Model: "m1"}); x == nil || x.Reason != SkipBreakerOpen {
+		if _, x := r.Begin(Target{Conn: c, Model: "m1"}); x == nil || x.Reason != exclusion.BreakerOpen {
 			t.Errorf("exclusion = %+v", x)
 		}
 	})
@@ -227,7 +228,7 @@ func TestWaysOut(t *testing.T) {
 		o.UsedHint, o.HintSource, o.RawHint = true, "header", "561635"
 		r.try(c, "m1", o)
 		r.clock.Advance(time.Minute)
-		if why, left := r.excluded(c, "m1"); why != SkipCooling || left != 561_575*time.Second {
+		if why, left := r.excluded(c, "m1"); why != exclusion.Cooling || left != 561_575*time.Second {
 			t.Fatalf("%q for %s", why, left)
 		}
 		if s := r.status(c); s.RawHint != "561635" || s.LastErrorSource != "header" {
@@ -291,7 +292,7 @@ func TestWaysOut(t *testing.T) {
 		if n := r.ResetBreakers(); n != 1 || r.deleted != 1 || r.Breakers()[0].FailureCount != 0 {
 			t.Errorf("%d breakers, %d deletions", n, r.deleted)
 		}
-		if why, _ := r.excluded(c, "m1"); why != SkipCooling {
+		if why, _ := r.excluded(c, "m1"); why != exclusion.Cooling {
 			t.Errorf("cooldown lifted: %q", why)
 		}
 	})

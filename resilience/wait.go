@@ -4,12 +4,9 @@ import (
 	"time"
 
 	"breakwater/resilience/admission"
-	"breakwater/resilience/outcome"
+	"breakwater/resilience/exclusion"
 	"breakwater/resilience/settings"
 )
-
-// reasonTransient is the word of the waits for what passes by itself.
-const reasonTransient = "transient"
 
 // Waiting is what decides whether a request for a single model waits.
 type Waiting struct {
@@ -47,34 +44,34 @@ func (w Waiting) Decide(s settings.WaitForCooldown) admission.Decision {
 	return admission.DecideDirect(first, w.Spent, s)
 }
 
-func waitable(s Skip) bool {
-	return s == SkipCooling || s == SkipModelLocked || s == SkipProviderCooldown
+func waitable(r exclusion.Reason) bool {
+	return r == exclusion.Cooling || r == exclusion.ModelLocked || r == exclusion.ProviderCooldown
 }
 
 // ComboWaiting is what decides whether a request for a combo waits.
 type ComboWaiting struct {
 	Now      time.Time
-	Sent     int              // attempts of the last pass
-	Holds    []admission.Hold // of the targets that were not tried
+	Sent     int                   // attempts of the last pass
+	Excluded []exclusion.Exclusion // of the targets that were not tried
 	Failures []Failure
 	Spent    admission.Spent
 }
 
 // Decide says whether the request waits and is dispatched again: before any
 // attempt for what held every target back (#16319), afterwards for the first
-// target that is back (guide §4). holds looks the targets up as they are now.
-func (w ComboWaiting) Decide(s settings.ComboCooldownWait, holds func() []admission.Hold) admission.Decision {
+// target that is back (guide §4). excluded looks the targets up as they are now.
+func (w ComboWaiting) Decide(s settings.ComboCooldownWait, excluded func() []exclusion.Exclusion) admission.Decision {
 	if w.Sent == 0 {
-		return admission.BeforeDispatch(w.Holds, w.Spent, s).Decision
+		return admission.BeforeDispatch(w.Now, w.Excluded, w.Spent, s).Decision
 	}
 	if BackAlready(w.Failures, w.Now) {
-		return admission.Decide(reasonTransient, admission.WaitMargin, w.Spent, s)
+		return admission.Decide(exclusion.CauseTransient, admission.WaitMargin, w.Spent, s)
 	}
 	hint, ok := FirstRetry(w.Failures, w.Now)
 	if !ok {
 		return admission.Decision{Why: admission.NothingToWait}
 	}
-	return admission.AfterDispatch(holds, hint, w.Spent, s)
+	return admission.AfterDispatch(w.Now, excluded, hint, w.Spent, s)
 }
 
 // BackAlready reports whether a connection that failed in this request may be
@@ -133,50 +130,4 @@ func FirstExclusion(excluded []Exclusion) *Exclusion {
 		}
 	}
 	return first
-}
-
-// HoldOf says what keeps a target back in the words that the waits of combos
-// know (combos sheet §3). status looks a connection up; it is called only for
-// cooldowns and lockouts.
-func HoldOf(e Exclusion, now time.Time, status func(*Conn) Status) admission.Hold {
-	h := admission.Hold{Reason: string(outcome.ReasonAuth), Left: e.Until.Sub(now)}
-	switch e.Reason {
-	case SkipBreakerOpen, SkipProbing:
-		h.Reason = admission.CircuitOpen
-	case SkipProviderCooldown:
-		h.Reason = reasonTransient
-	case SkipCooling:
-		h.Reason = waitReason(status(e.Conn).Reason)
-	case SkipModelLocked:
-		for _, l := range status(e.Conn).Lockouts {
-			if l.Model == e.Model {
-				h.Reason = waitReason(outcome.Reason(l.Reason))
-			}
-		}
-	}
-	return h
-}
-
-// HoldAfterDispatch is HoldOf after an attempt: an open breaker passes by itself
-// then, as it does before any attempt.
-func HoldAfterDispatch(e Exclusion, now time.Time, status func(*Conn) Status) admission.Hold {
-	h := HoldOf(e, now, status)
-	if h.Reason == admission.CircuitOpen {
-		h.Reason = reasonTransient
-	}
-	return h
-}
-
-// waitReason maps the classifier's reasons to those of the waits: what is busy
-// or broken passes, what is used up or forbidden does not.
-func waitReason(r outcome.Reason) string {
-	switch r {
-	case outcome.ReasonConcurrencyLimited:
-		return "rate_limited"
-	case outcome.ReasonModelCapacity:
-		return "overloaded"
-	case outcome.ReasonNetwork, outcome.ReasonTruncated, outcome.ReasonServiceNotRunning, outcome.ReasonStreamStall:
-		return reasonTransient
-	}
-	return string(r)
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"breakwater/resilience/admission"
+	"breakwater/resilience/exclusion"
 	"breakwater/resilience/outcome"
 	"breakwater/resilience/settings"
 )
@@ -16,8 +17,8 @@ func TestDirectWait(t *testing.T) {
 	one, two := r.conn("one", "p"), r.conn("two", "p")
 	set := settings.Defaults().WaitForCooldown
 	set.Enabled = true
-	rests := func(c *Conn, why Skip, d time.Duration) Exclusion {
-		e := Exclusion{Candidate: Candidate{Conn: c, Model: "m"}, Reason: why}
+	rests := func(c *Conn, why exclusion.Reason, d time.Duration) Exclusion {
+		e := Exclusion{Candidate: Candidate{Conn: c, Model: "m"}, Exclusion: exclusion.Exclusion{Reason: why}}
 		if d != 0 {
 			e.Until = t0.Add(d)
 		}
@@ -30,30 +31,30 @@ func TestDirectWait(t *testing.T) {
 	}{
 		{
 			"until the first is back",
-			Waiting{Resting: []Exclusion{rests(one, SkipCooling, 3*time.Second), rests(two, SkipModelLocked, 2*time.Second)}},
+			Waiting{Resting: []Exclusion{rests(one, exclusion.Cooling, 3*time.Second), rests(two, exclusion.ModelLocked, 2*time.Second)}},
 			admission.Decision{Wait: true, For: 2*time.Second + admission.WaitMargin},
 		},
-		{"not for an open breaker", Waiting{Resting: []Exclusion{rests(one, SkipBreakerOpen, time.Second)}}, admission.Decision{Why: admission.NothingToWait}},
-		{"not for a terminal state", Waiting{Resting: []Exclusion{rests(one, SkipExpired, time.Second)}}, admission.Decision{Why: admission.NothingToWait}},
-		{"not for what no timer ends", Waiting{Resting: []Exclusion{rests(one, SkipCooling, 0)}}, admission.Decision{Why: admission.NothingToWait}},
+		{"not for an open breaker", Waiting{Resting: []Exclusion{rests(one, exclusion.BreakerOpen, time.Second)}}, admission.Decision{Why: admission.NothingToWait}},
+		{"not for a terminal state", Waiting{Resting: []Exclusion{rests(one, exclusion.Expired, time.Second)}}, admission.Decision{Why: admission.NothingToWait}},
+		{"not for what no timer ends", Waiting{Resting: []Exclusion{rests(one, exclusion.Cooling, 0)}}, admission.Decision{Why: admission.NothingToWait}},
 		{
 			"not for a server that does not run",
-			Waiting{Resting: []Exclusion{rests(one, SkipCooling, time.Second)}, Failures: []Failure{broken(502, network, after(time.Second))}},
+			Waiting{Resting: []Exclusion{rests(one, exclusion.Cooling, time.Second)}, Failures: []Failure{broken(502, network, after(time.Second))}},
 			admission.Decision{Why: admission.NothingToWait},
 		},
 		{
 			"for one that is back already",
-			Waiting{Resting: []Exclusion{rests(two, SkipCooling, time.Minute)}, Failures: []Failure{limited(after(0))}},
+			Waiting{Resting: []Exclusion{rests(two, exclusion.Cooling, time.Minute)}, Failures: []Failure{limited(after(0))}},
 			admission.Decision{Wait: true, For: admission.WaitMargin},
 		},
 		{
 			"not longer than the longest wait",
-			Waiting{Resting: []Exclusion{rests(one, SkipCooling, 3*time.Second)}, Longest: time.Second},
+			Waiting{Resting: []Exclusion{rests(one, exclusion.Cooling, 3*time.Second)}, Longest: time.Second},
 			admission.Decision{For: 3*time.Second + admission.WaitMargin, Why: admission.TooLong},
 		},
 		{
 			"not longer than the client stays",
-			Waiting{Resting: []Exclusion{rests(one, SkipCooling, 3*time.Second)}, Spent: admission.Spent{Client: time.Second}},
+			Waiting{Resting: []Exclusion{rests(one, exclusion.Cooling, 3*time.Second)}, Spent: admission.Spent{Client: time.Second}},
 			admission.Decision{For: 3*time.Second + admission.WaitMargin, Why: admission.ClientLimit},
 		},
 	} {
@@ -66,7 +67,7 @@ func TestDirectWait(t *testing.T) {
 	}
 	t.Run("never when it is switched off", func(t *testing.T) {
 		set.Enabled = false
-		w := Waiting{Now: t0, Resting: []Exclusion{rests(one, SkipCooling, time.Second)}}
+		w := Waiting{Now: t0, Resting: []Exclusion{rests(one, exclusion.Cooling, time.Second)}}
 		if got := w.Decide(set); got.Wait {
 			t.Errorf("got %+v", got)
 		}
@@ -76,24 +77,24 @@ func TestDirectWait(t *testing.T) {
 func TestComboWait(t *testing.T) {
 	set := settings.Defaults().ComboCooldownWait
 	set.Enabled = true
-	hold := []admission.Hold{{Reason: "transient", Left: time.Second}}
+	resting := []exclusion.Exclusion{{Reason: exclusion.ProviderCooldown, Until: t0.Add(time.Second)}}
 	for _, tt := range []struct {
 		name string
 		w    ComboWaiting
-		now  []admission.Hold
+		now  []exclusion.Exclusion
 		wait bool
 		time time.Duration
 	}{
-		{"before any attempt, for what held the targets back", ComboWaiting{Holds: hold}, nil, true, time.Second + admission.WaitMargin},
-		{"before any attempt, not for a refused key", ComboWaiting{Holds: []admission.Hold{{Reason: "auth_error", Left: time.Second}}}, nil, false, 0},
+		{"before any attempt, for what held the targets back", ComboWaiting{Excluded: resting}, nil, true, time.Second + admission.WaitMargin},
+		{"before any attempt, not for a refused key", ComboWaiting{Excluded: []exclusion.Exclusion{{Reason: exclusion.Expired, Until: t0.Add(time.Second)}}}, nil, false, 0},
 		{"for a target that is back already", ComboWaiting{Sent: 1, Failures: []Failure{limited(after(0))}}, nil, true, admission.WaitMargin},
-		{"not when no target asked for a wait", ComboWaiting{Sent: 1, Failures: []Failure{broken(500)}}, hold, false, 0},
-		{"for the first target that is back", ComboWaiting{Sent: 1, Failures: []Failure{limited(after(2 * time.Second))}}, hold, true, 2*time.Second + admission.WaitMargin},
-		{"not when nothing that is held passes by itself", ComboWaiting{Sent: 1, Failures: []Failure{limited(after(time.Second))}}, []admission.Hold{{Reason: "quota_exhausted", Left: time.Second}}, false, 0},
+		{"not when no target asked for a wait", ComboWaiting{Sent: 1, Failures: []Failure{broken(500)}}, resting, false, 0},
+		{"for the first target that is back", ComboWaiting{Sent: 1, Failures: []Failure{limited(after(2 * time.Second))}}, resting, true, 2*time.Second + admission.WaitMargin},
+		{"not when nothing that is held passes by itself", ComboWaiting{Sent: 1, Failures: []Failure{limited(after(time.Second))}}, []exclusion.Exclusion{{Reason: exclusion.Cooling, Source: outcome.ReasonQuota, Until: t0.Add(time.Second)}}, false, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.w.Now = t0
-			d := tt.w.Decide(set, func() []admission.Hold { return tt.now })
+			d := tt.w.Decide(set, func() []exclusion.Exclusion { return tt.now })
 			if d.Wait != tt.wait || d.Wait && d.For != tt.time {
 				t.Errorf("got %+v", d)
 			}
@@ -125,8 +126,10 @@ func TestWhatFailedBefore(t *testing.T) {
 }
 
 func TestFirstExclusion(t *testing.T) {
-	at := func(d time.Duration) Exclusion { return Exclusion{Reason: SkipCooling, Until: t0.Add(d)} }
-	off := Exclusion{Reason: SkipOff}
+	at := func(d time.Duration) Exclusion {
+		return Exclusion{Exclusion: exclusion.Exclusion{Reason: exclusion.Cooling, Until: t0.Add(d)}}
+	}
+	off := Exclusion{Exclusion: exclusion.Exclusion{Reason: exclusion.Off}}
 	for _, tt := range []struct {
 		name string
 		list []Exclusion
@@ -150,45 +153,5 @@ func TestFirstExclusion(t *testing.T) {
 				t.Errorf("got %+v", got)
 			}
 		})
-	}
-}
-
-func TestHoldOf(t *testing.T) {
-	status := func(*Conn) Status {
-		return Status{Reason: outcome.ReasonConcurrencyLimited, Lockouts: []Lockout{
-			{Model: "m", Reason: string(outcome.ReasonModelCapacity)}, {Model: "n", Reason: string(outcome.ReasonQuota)},
-		}}
-	}
-	for _, tt := range []struct {
-		reason Skip
-		model  string
-		want   string
-		after  string
-	}{
-		{SkipBreakerOpen, "m", admission.CircuitOpen, "transient"},
-		{SkipProbing, "m", admission.CircuitOpen, "transient"},
-		{SkipProviderCooldown, "m", "transient", "transient"},
-		{SkipCooling, "m", "rate_limited", "rate_limited"},
-		{SkipModelLocked, "m", "overloaded", "overloaded"},
-		{SkipModelLocked, "n", "quota_exhausted", "quota_exhausted"},
-		{SkipModelLocked, "other", "auth_error", "auth_error"},
-		{SkipBanned, "m", "auth_error", "auth_error"},
-	} {
-		t.Run(string(tt.reason)+" "+tt.model, func(t *testing.T) {
-			e := Exclusion{Candidate: Candidate{Model: tt.model}, Reason: tt.reason, Until: t0.Add(time.Second)}
-			if got := HoldOf(e, t0, status); got != (admission.Hold{Reason: tt.want, Left: time.Second}) {
-				t.Errorf("before: %+v", got)
-			}
-			if got := HoldAfterDispatch(e, t0, status); got.Reason != tt.after {
-				t.Errorf("after: %+v", got)
-			}
-		})
-	}
-	for r, want := range map[outcome.Reason]string{
-		outcome.ReasonNetwork: "transient", outcome.ReasonStreamStall: "transient", outcome.ReasonQuota: "quota_exhausted", outcome.ReasonServerError: "server_error",
-	} {
-		if got := waitReason(r); got != want {
-			t.Errorf("%s: %s", r, got)
-		}
 	}
 }

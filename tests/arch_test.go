@@ -30,7 +30,7 @@ type rule struct {
 var impure = []string{"net", "net/http/...", "os/...", "database/sql/...", "log/...", "math/rand/...", "syscall", "unsafe"}
 
 // leaves of the resilience core know no policy.
-var leaves = []string{"resilience/clock", "resilience/outcome", "resilience/settings", "resilience/hint/..."}
+var leaves = []string{"resilience/clock", "resilience/outcome", "resilience/exclusion", "resilience/settings", "resilience/hint/..."}
 
 // wire is what handling HTTP, its encodings and JSON may need.
 var wire = []string{

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"breakwater/proxy/catalog"
+	"breakwater/resilience/exclusion"
 	"breakwater/resilience/lease"
 )
 
@@ -219,7 +220,7 @@ func (s *Service) TestConnection(ctx context.Context, id string) (TestResult, er
 	if r.keyMissing() {
 		return TestResult{
 			Error: wordsKeyMissing, TestedAt: time.Now().Round(0),
-			Diagnosis: Diagnosis{Type: SkipKeyMissing, Source: "local", Message: wordsKeyMissing},
+			Diagnosis: Diagnosis{Type: string(exclusion.KeyMissing), Source: "local", Message: wordsKeyMissing},
 		}, nil
 	}
 	if r.login != nil {

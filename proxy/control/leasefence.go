@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"breakwater/resilience"
+	"breakwater/resilience/exclusion"
 	"breakwater/resilience/lease"
 )
 
@@ -113,7 +114,7 @@ func (s *Service) Unserved(ctx context.Context, h *Hold, plan resilience.Plan, p
 	}
 	var taken []resilience.Candidate
 	for _, p := range passed {
-		if p.Reason == SkipLeased {
+		if p.Reason == exclusion.Leased {
 			taken = append(taken, resilience.Candidate{Conn: p.Route.Conn, Model: model})
 		}
 	}
@@ -124,7 +125,7 @@ func (s *Service) Unserved(ctx context.Context, h *Hold, plan resilience.Plan, p
 		op := h.op(lease.Invalidate)
 		op.Reason = lease.ConnectionIneligible
 		for _, e := range plan.Excluded {
-			if e.Conn.ID() == h.connection && e.Reason == resilience.SkipCreditsExhausted {
+			if e.Conn.ID() == h.connection && e.Reason == exclusion.CreditsExhausted {
 				op.Reason = lease.QuotaUnavailable
 			}
 		}

@@ -7,6 +7,7 @@ import (
 
 	"breakwater/proxy/dialect"
 	"breakwater/resilience"
+	"breakwater/resilience/exclusion"
 	"breakwater/resilience/lease"
 )
 
@@ -179,11 +180,11 @@ func (s *Service) whyLeave(id, model string) lease.Reason {
 		return lease.HealthOrCooldown
 	}
 	switch plan.Excluded[0].Reason {
-	case resilience.SkipModelLocked:
+	case exclusion.ModelLocked:
 		return lease.ModelIneligible
-	case resilience.SkipCreditsExhausted:
+	case exclusion.CreditsExhausted:
 		return lease.QuotaUnavailable
-	case resilience.SkipOff, resilience.SkipBanned, resilience.SkipExpired:
+	case exclusion.Off, exclusion.Banned, exclusion.Expired:
 		return lease.ConnectionIneligible
 	}
 	return lease.HealthOrCooldown

@@ -6,6 +6,7 @@ import (
 	"breakwater/resilience"
 	"breakwater/resilience/breaker"
 	"breakwater/resilience/combo"
+	"breakwater/resilience/exclusion"
 	"breakwater/resilience/quota"
 )
 
@@ -19,7 +20,7 @@ func (p *planning) look(now time.Time, t *combo.Target) {
 	into := &t.Live
 	at, ok := t.Data.(*comboPlace)
 	if !ok || len(at.routes) == 0 || at.opaque {
-		into.Hold = combo.Unavailable
+		into.Reason = exclusion.Unavailable
 		return
 	}
 	var best seen
@@ -32,9 +33,9 @@ func (p *planning) look(now time.Time, t *combo.Target) {
 			break
 		}
 	}
-	into.Hold, into.Until, into.Breaker, into.Cutoff = best.hold, best.until, best.breaker, best.verdict.Block
+	into.Exclusion, into.Breaker, into.Cutoff = best.Exclusion, best.breaker, best.verdict.Block
 	into.Account.SoftQuota = best.verdict.Warn
-	into.Account.BadStatus = best.hold == combo.NotHeld && best.level > 0
+	into.Account.BadStatus = !best.Excludes() && best.level > 0
 	into.InFlight = int(best.route.Use.InFlight.Load())
 	if best.known != nil {
 		into.Quota = at.quotaOf(best.known)
@@ -52,9 +53,8 @@ func (p *planning) renew(t *combo.Target) {
 
 // seen is what is known of one connection for one model.
 type seen struct {
-	route   *Route
-	hold    combo.Hold
-	until   time.Time
+	route *Route
+	exclusion.Exclusion
 	breaker combo.Breaker
 	level   int
 	known   *quota.Snapshot
@@ -62,9 +62,9 @@ type seen struct {
 }
 
 func (s *Service) see(now time.Time, r *Route, model string) seen {
-	sight := s.engine.Look(now, resilience.Candidate{Conn: r.Conn, Model: model})
+	look := s.engine.Look(now, resilience.Candidate{Conn: r.Conn, Model: model})
 	x := seen{
-		route: r, hold: HoldOf(sight.Reason), until: sight.Until, breaker: breakerOf(sight.Breaker), level: sight.Level,
+		route: r, Exclusion: look.Exclusion, breaker: breakerOf(look.Breaker), level: look.Level,
 		known: s.quota.Get(r.Record.ID),
 	}
 	if x.known != nil {
@@ -75,7 +75,7 @@ func (s *Service) see(now time.Time, r *Route, model string) seen {
 
 // free reports that the connection can be used without a second thought.
 func (x *seen) free() bool {
-	return x.hold == combo.NotHeld && !x.verdict.Block && !x.route.keyMissing()
+	return !x.Excludes() && !x.verdict.Block && !x.route.keyMissing()
 }
 
 // better reports whether x is to be shown in place of o.
@@ -85,12 +85,12 @@ func (x *seen) better(o *seen) bool {
 		return x.free()
 	case x.route.keyMissing() != o.route.keyMissing():
 		return o.route.keyMissing() // it comes back by no clock
-	case (x.hold == combo.NotHeld) != (o.hold == combo.NotHeld):
-		return x.hold == combo.NotHeld
-	case x.hold.Temporary() != o.hold.Temporary():
-		return x.hold.Temporary()
+	case x.Excludes() != o.Excludes():
+		return !x.Excludes()
+	case x.Reason.Temporary() != o.Reason.Temporary():
+		return x.Reason.Temporary()
 	default:
-		return !x.until.IsZero() && x.until.Before(o.until)
+		return !x.Until.IsZero() && x.Until.Before(o.Until)
 	}
 }
 
@@ -102,27 +102,6 @@ func (r *Route) QuotaAccount() quota.Account {
 		Provider: r.Provider.ID, Thresholds: r.Record.QuotaWindowThresholds,
 		IgnoreSession: r.Record.LowPriorityMode || r.Record.AutoLimitReset,
 	}
-}
-
-// HoldOf is the engine's reason in the words of combos (sheet §2.2). Only the
-// first four end by a timer; a terminal state is no pause.
-func HoldOf(reason resilience.Skip) combo.Hold {
-	switch reason {
-	case "":
-		return combo.NotHeld
-	case resilience.SkipBreakerOpen, resilience.SkipProbing:
-		return combo.CircuitOpen
-	case resilience.SkipProviderCooldown:
-		return combo.ProviderCooldown
-	case resilience.SkipCooling:
-		return combo.ConnectionCooldown
-	case resilience.SkipModelLocked:
-		return combo.ModelLockout
-	case resilience.SkipOff, resilience.SkipTried, resilience.SkipBanned, resilience.SkipExpired, resilience.SkipCreditsExhausted:
-	case resilience.SkipQuota:
-		return combo.QuotaCutoff
-	}
-	return combo.Unavailable
 }
 
 func breakerOf(s breaker.State) combo.Breaker {
@@ -212,9 +191,9 @@ func (h comboHealth) Condition(connection string) (combo.Condition, error) {
 		return combo.Condition{Terminal: true}, nil
 	}
 	x := h.s.see(h.s.Now(), r, "")
-	c := combo.Condition{Terminal: x.hold == combo.Unavailable, Exhausted: x.verdict.Block}
-	if x.hold.Temporary() {
-		c.LimitedUntil = x.until
+	c := combo.Condition{Terminal: x.Reason.Terminal(), Exhausted: x.verdict.Block}
+	if x.Reason.Temporary() {
+		c.LimitedUntil = x.Until
 	}
 	return c, nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"breakwater/proxy/catalog"
 	"breakwater/resilience/combo"
+	"breakwater/resilience/exclusion"
 	"breakwater/resilience/settings"
 )
 
@@ -265,15 +266,15 @@ func (s *Service) ComboChoices(t *combo.Target, q Ask) (choices []Choice, passed
 		}
 		switch {
 		case !q.Grant.AllowsConnection(r.Record.ID):
-			passed = append(passed, Passed{r, SkipKeyNotAllowed})
+			passed = append(passed, Passed{r, exclusion.KeyNotAllowed})
 		case r.Credential() == catalog.PassthroughCredential && (q.Admits == nil || !q.Admits(r)):
-			passed = append(passed, Passed{r, SkipNoCredential})
+			passed = append(passed, Passed{r, exclusion.NoCredential})
 		case r.keyMissing():
-			passed = append(passed, Passed{r, SkipKeyMissing})
+			passed = append(passed, Passed{r, exclusion.KeyMissing})
 		case taken != nil && taken(r.Record.ID):
-			passed = append(passed, Passed{r, SkipLeased})
+			passed = append(passed, Passed{r, exclusion.Leased})
 		case at.opaque:
-			passed = append(passed, Passed{r, SkipModelNotOffered})
+			passed = append(passed, Passed{r, exclusion.ModelNotOffered})
 		default:
 			choices = append(choices, Choice{r, at.model})
 		}

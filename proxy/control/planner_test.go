@@ -12,6 +12,7 @@ import (
 	"breakwater/resilience"
 	"breakwater/resilience/clock"
 	"breakwater/resilience/combo"
+	"breakwater/resilience/exclusion"
 	"breakwater/resilience/outcome"
 	"breakwater/resilience/quota"
 )
@@ -250,10 +251,10 @@ func TestTargetsShowTheEnginesState(t *testing.T) {
 	}
 	fail("a", outcome.Outcome{Reason: outcome.ReasonRateLimit, Status: 429, Scope: outcome.ScopeConnection, Cooldown: time.Minute})
 	got := plan(t, s, "pair", combo.Request{})
-	if got[0].Live.Hold != combo.ConnectionCooldown || !got[0].Live.Until.After(now.Now()) {
+	if got[0].Live.Reason != exclusion.Cooling || !got[0].Live.Until.After(now.Now()) {
 		t.Errorf("the cooling connection shows %+v", got[0].Live)
 	}
-	if got[1].Live.Hold != combo.NotHeld || !got[1].Usable() {
+	if got[1].Live.Reason != exclusion.None || !got[1].Usable() {
 		t.Errorf("of two connections one serves: %+v", got[1].Live)
 	}
 	facts := got[2].Facts
@@ -263,8 +264,8 @@ func TestTargetsShowTheEnginesState(t *testing.T) {
 	if _, err := s.EditConnection(t.Context(), "c", ConnectionPatch{Active: new(false)}); err != nil {
 		t.Fatal(err)
 	}
-	if got = plan(t, s, "pair", combo.Request{}); got[2].Live.Hold != combo.Unavailable || got[2].Live.Hold.Temporary() {
-		t.Errorf("switched off shows %+v", got[2].Live.Hold)
+	if got = plan(t, s, "pair", combo.Request{}); got[2].Live.Reason != exclusion.Off || got[2].Live.Reason.Temporary() {
+		t.Errorf("switched off shows %+v", got[2].Live.Reason)
 	}
 	now.Advance(2 * time.Hour)
 	if got = plan(t, s, "pair", combo.Request{}); !got[0].Usable() {
@@ -289,7 +290,7 @@ func TestTargetsDoNotShowALostKey(t *testing.T) {
 		t.Fatalf("%+v", x)
 	}
 	a.Report(outcome.Outcome{Class: outcome.Failure, Reason: outcome.ReasonRateLimit, Status: 429, Scope: outcome.ScopeConnection, Cooldown: time.Minute})
-	if got := plan(t, s, "both", combo.Request{})[0]; got.Live.Hold != combo.ConnectionCooldown {
+	if got := plan(t, s, "both", combo.Request{})[0]; got.Live.Reason != exclusion.Cooling {
 		t.Errorf("while the other one rests it shows %+v", got.Live)
 	}
 }
@@ -303,7 +304,7 @@ func TestNestedCombosAreNoPlaces(t *testing.T) {
 	}
 	for _, x := range plan(t, s, "outer", combo.Request{}) {
 		if nested := x.Kind == combo.KindRef; nested != x.Usable() {
-			t.Errorf("%s %s is held by %q", x.Combo, x.Model, x.Live.Hold)
+			t.Errorf("%s %s is held by %q", x.Combo, x.Model, x.Live.Reason)
 		}
 		if choices, _ := s.ComboChoices(x, Ask{Dialect: dialect.Chat}); len(choices) != 0 {
 			t.Errorf("%s %s leads to a connection", x.Combo, x.Model)

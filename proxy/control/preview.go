@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"breakwater/resilience/combo"
+	"breakwater/resilience/exclusion"
 )
 
 // PreviewRequest names the combo to look ahead for: one that is stored, or a
@@ -73,7 +74,7 @@ func (s *Service) PreviewCombo(_ context.Context, in PreviewRequest) (ComboPrevi
 		out.Refusal, out.Message = cmp.Or(r.Code, "no_targets"), r.Message
 		for _, x := range r.Excluded {
 			t := s.previewTarget(x.Target)
-			t.Usable, t.Reason, t.Until = false, string(x.Reason), s.Real(x.Until)
+			t.Usable, t.Reason, t.Until = false, x.Reason.Diagnostic(), s.Real(x.Until)
 			out.Targets = append(out.Targets, t)
 		}
 	})
@@ -150,7 +151,7 @@ func draws(n combo.Name) bool {
 func (s *Service) previewTarget(t *combo.Target) PreviewTarget {
 	out := PreviewTarget{
 		Model: cmp.Or(t.Model, t.Combo), Weight: t.Weight, InFlight: t.Live.InFlight,
-		Requests: t.Usage().Requests, LatencyMs: t.Usage().Latency.Milliseconds(), Reason: string(combo.Unavailable),
+		Requests: t.Usage().Requests, LatencyMs: t.Usage().Latency.Milliseconds(), Reason: string(exclusion.Unavailable),
 	}
 	at, ok := t.Data.(*comboPlace)
 	if !ok || len(at.routes) == 0 || at.opaque {
@@ -168,9 +169,9 @@ func (s *Service) previewTarget(t *combo.Target) PreviewTarget {
 	}
 	r := best.route
 	out.ConnectionID, out.ConnectionName, out.Usable = r.Record.ID, r.Record.Name, best.free()
-	out.Reason, out.Until = string(best.hold), s.Real(best.until)
-	if best.hold == combo.NotHeld && best.verdict.Block {
-		out.Reason, out.Until = string(combo.QuotaCutoff), s.Real(best.verdict.ResetAt)
+	out.Reason, out.Until = best.Reason.Diagnostic(), s.Real(best.Until)
+	if !best.Excludes() && best.verdict.Block {
+		out.Reason, out.Until = string(exclusion.Quota), s.Real(best.verdict.ResetAt)
 	}
 	if left, known := s.Headroom(r.Record.ID, at.model); known {
 		out.QuotaLeft = &left

@@ -9,6 +9,7 @@ import (
 	"breakwater/proxy/catalog"
 	"breakwater/proxy/dialect"
 	"breakwater/resilience"
+	"breakwater/resilience/exclusion"
 	"breakwater/resilience/settings"
 )
 
@@ -174,19 +175,10 @@ type Choice struct {
 	Model string // the model's name at this upstream
 }
 
-// Reasons for which a connection is passed over before the engine is asked.
-const (
-	SkipModelNotOffered = "model_not_offered"
-	SkipNoCredential    = "no_client_credential"
-	SkipKeyMissing      = "key_missing"
-	SkipKeyNotAllowed   = "key_not_allowed"
-	SkipLeased          = "leased" // to somebody else, or kept for leases
-)
-
 // Passed is a connection that speaks the dialect but cannot serve an Ask.
 type Passed struct {
 	Route  *Route
-	Reason string
+	Reason exclusion.Reason
 }
 
 // Choose returns the connections that speak the dialect and offer the model,
@@ -218,29 +210,29 @@ func (s *Service) choose(q Ask, taken func(id string) bool) (choices []Choice, p
 			continue
 		}
 		if !q.Grant.AllowsConnection(r.Record.ID) {
-			passed = append(passed, Passed{r, SkipKeyNotAllowed})
+			passed = append(passed, Passed{r, exclusion.KeyNotAllowed})
 			continue
 		}
 		if r.Credential() == catalog.PassthroughCredential && (q.Admits == nil || !q.Admits(r)) {
-			passed = append(passed, Passed{r, SkipNoCredential})
+			passed = append(passed, Passed{r, exclusion.NoCredential})
 			continue
 		}
 		if r.keyMissing() {
-			passed = append(passed, Passed{r, SkipKeyMissing})
+			passed = append(passed, Passed{r, exclusion.KeyMissing})
 			continue
 		}
 		away := taken != nil && taken(r.Record.ID)
 		switch {
 		case away && (only != nil || r.serves(model)):
-			passed = append(passed, Passed{r, SkipLeased})
+			passed = append(passed, Passed{r, exclusion.Leased})
 		case away:
-			passed = append(passed, Passed{r, SkipModelNotOffered})
+			passed = append(passed, Passed{r, exclusion.ModelNotOffered})
 		case only != nil && !r.Excludes(model) || r.offers(model):
 			choices = append(choices, Choice{r, model})
 		case r.fallback() != "":
 			choices = append(choices, Choice{r, r.fallback()})
 		case r.Excludes(model):
-			passed = append(passed, Passed{r, SkipModelNotOffered})
+			passed = append(passed, Passed{r, exclusion.ModelNotOffered})
 		default:
 			strangers = append(strangers, Choice{r, model})
 		}
@@ -249,7 +241,7 @@ func (s *Service) choose(q Ask, taken func(id string) bool) (choices []Choice, p
 		return strangers, passed
 	}
 	for _, c := range strangers {
-		passed = append(passed, Passed{c.Route, SkipModelNotOffered})
+		passed = append(passed, Passed{c.Route, exclusion.ModelNotOffered})
 	}
 	return choices, passed
 }

@@ -75,7 +75,7 @@ func TestChoose(t *testing.T) {
 				got = append(got, c.Route.Record.Name+"="+c.Model)
 			}
 			for _, p := range passed {
-				gone = append(gone, p.Route.Record.Name+":"+p.Reason)
+				gone = append(gone, p.Route.Record.Name+":"+string(p.Reason))
 			}
 			if !slices.Equal(got, tt.want) || !slices.Equal(gone, tt.passed) {
 				t.Errorf("got %v, passed %v; want %v, passed %v", got, gone, tt.want, tt.passed)

@@ -7,6 +7,7 @@ import (
 
 	"breakwater/proxy/catalog"
 	"breakwater/resilience/admission"
+	"breakwater/resilience/exclusion"
 )
 
 // Snapshot returns the present state of everything.
@@ -74,7 +75,7 @@ func (s *Service) view(r *Route) Connection {
 		InFlight: int(r.Use.InFlight.Load()), Served: r.Use.Served.Load(), Failed: r.Use.Failed.Load(),
 	}
 	if rec.Active && r.keyMissing() {
-		c.State, c.Until, c.Reason = StateKeyMissing, nil, SkipKeyMissing
+		c.State, c.Until, c.Reason = StateKeyMissing, nil, string(exclusion.KeyMissing)
 	}
 	c.LeasedUntil = s.leasedUntil(rec.ID)
 	for _, l := range st.Lockouts {

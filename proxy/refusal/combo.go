@@ -13,6 +13,7 @@ import (
 	"breakwater/resilience"
 	"breakwater/resilience/admission"
 	"breakwater/resilience/combo"
+	"breakwater/resilience/exclusion"
 )
 
 // The codes and terminal reasons of a combo's final answers (combos sheet
@@ -154,7 +155,7 @@ func (q *Request) skipped(c *Combo) ending {
 // cools reports whether a connection rests until a known time.
 func (c *Combo) cools() bool {
 	for _, e := range c.Excluded {
-		if e.Reason == combo.ConnectionCooldown && !e.Until.IsZero() {
+		if e.Reason == exclusion.Cooling && !e.Until.IsZero() {
 			return true
 		}
 	}
@@ -206,7 +207,7 @@ func (c *Combo) failures() string {
 func (c *Combo) exclusions() string {
 	var parts []string
 	for _, e := range c.Excluded[:min(len(c.Excluded), maxListed)] {
-		parts = append(parts, e.Target.Model+" ("+spaced(string(e.Reason))+")")
+		parts = append(parts, e.Target.Model+" ("+spaced(e.Reason.Diagnostic())+")")
 	}
 	return strings.Join(parts, "; ")
 }
@@ -219,7 +220,7 @@ func (c *Combo) ExclusionLog() string {
 	}
 	var parts []string
 	for _, e := range c.Refusal.Excluded {
-		part := e.Target.Model + " " + string(e.Reason)
+		part := e.Target.Model + " " + e.Reason.Diagnostic()
 		if left := e.Until.Sub(c.Now); left > 0 {
 			part += fmt.Sprintf(" %ds", seconds(left))
 		}

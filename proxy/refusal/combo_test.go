@@ -9,6 +9,7 @@ import (
 	"breakwater/resilience"
 	"breakwater/resilience/admission"
 	"breakwater/resilience/combo"
+	"breakwater/resilience/exclusion"
 	"breakwater/resilience/outcome"
 )
 
@@ -16,8 +17,8 @@ func target(provider, model string) *combo.Target {
 	return &combo.Target{Spec: &combo.Spec{Provider: provider, Model: provider + "/" + model}}
 }
 
-func row(provider string, why combo.Hold, left time.Duration) combo.Excluded {
-	e := combo.Excluded{Target: target(provider, "m"), Reason: why}
+func row(provider string, why exclusion.Reason, left time.Duration) combo.Excluded {
+	e := combo.Excluded{Target: target(provider, "m"), Exclusion: exclusion.Exclusion{Reason: why}}
 	if left != 0 {
 		e.Until = core.Add(left)
 	}
@@ -27,7 +28,7 @@ func row(provider string, why combo.Hold, left time.Duration) combo.Excluded {
 func TestCombo(t *testing.T) {
 	tried := []Attempt{{"p", "m"}, {"q", "m"}}
 	quota := failure(429, outcome.ReasonQuota, func(f *resilience.Failure) { f.Until = core.Add(secs(7)) })
-	rests := []combo.Excluded{row("p", combo.ConnectionCooldown, secs(40)), row("q", combo.Unavailable, 0)}
+	rests := []combo.Excluded{row("p", exclusion.Cooling, secs(40)), row("q", exclusion.Unavailable, 0)}
 	for _, tt := range []struct {
 		name     string
 		client   dialect.Profile
@@ -71,7 +72,7 @@ func TestCombo(t *testing.T) {
 }
 
 func TestComboNextTry(t *testing.T) {
-	c := Combo{Now: core, Failures: []resilience.Failure{limited(secs(9))}, Excluded: []combo.Excluded{row("p", combo.ConnectionCooldown, secs(4)), row("q", combo.CircuitOpen, -secs(1))}}
+	c := Combo{Now: core, Failures: []resilience.Failure{limited(secs(9))}, Excluded: []combo.Excluded{row("p", exclusion.Cooling, secs(4)), row("q", exclusion.BreakerOpen, -secs(1))}}
 	got, ok := c.NextTry()
 	same(t, "wait", got, secs(4))
 	same(t, "ok", ok, true)
@@ -84,7 +85,7 @@ func TestDiagnosticsAreBounded(t *testing.T) {
 	c := Combo{Now: core, Name: "team", Before: admission.Skipped{Code: admission.CodeAllSkipped, Status: 503}}
 	long := strings.Repeat("é", 200)
 	for range maxRows + 5 {
-		c.Excluded = append(c.Excluded, row(long+"\n", combo.Unavailable, 0))
+		c.Excluded = append(c.Excluded, row(long+"\n", exclusion.Unavailable, 0))
 		c.Attempts = append(c.Attempts, Attempt{Provider: long, Model: long})
 	}
 	a := request().Combo(&c)
@@ -105,7 +106,7 @@ func TestHeaderTextIsLatin(t *testing.T) {
 }
 
 func TestExclusionLog(t *testing.T) {
-	c := Combo{Now: core, Refusal: &combo.Refusal{Excluded: []combo.Excluded{row("p", combo.ConnectionCooldown, secs(39.5)), row("q", combo.Unavailable, 0)}}}
+	c := Combo{Now: core, Refusal: &combo.Refusal{Excluded: []combo.Excluded{row("p", exclusion.Cooling, secs(39.5)), row("q", exclusion.Unavailable, 0)}}}
 	same(t, "line", c.ExclusionLog(), "[COMBO] Weighted selection: every target excluded before dispatch — p/m connection_cooldown 40s, q/m unavailable")
 	same(t, "no exclusions", (&Combo{Refusal: &combo.Refusal{}}).ExclusionLog(), "")
 	same(t, "a plan", (&Combo{}).ExclusionLog(), "")

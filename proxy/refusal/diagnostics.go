@@ -66,7 +66,7 @@ func diagnose(c *Combo, v ending) diagnosis {
 	g.TerminalReason = plain(v.terminal, maxTerminal)
 	for _, e := range c.Excluded[:min(len(c.Excluded), maxRows)] {
 		g.Excluded = append(g.Excluded, excludedRow{
-			plain(e.Target.Provider, maxProvider), plain(e.Target.ModelID(), maxModel), plain(string(e.Reason), maxReason),
+			plain(e.Target.Provider, maxProvider), plain(e.Target.ModelID(), maxModel), plain(e.Reason.Diagnostic(), maxReason),
 		})
 	}
 	for _, t := range c.Attempts[:min(len(c.Attempts), maxRows)] {

@@ -12,6 +12,7 @@ import (
 	"breakwater/proxy/dialect"
 	"breakwater/resilience"
 	"breakwater/resilience/admission"
+	"breakwater/resilience/exclusion"
 	"breakwater/resilience/outcome"
 	"breakwater/resilience/watchdog"
 )
@@ -33,18 +34,18 @@ type Connection struct {
 func (q *Request) NoConnection(skipped []Skipped, all []Connection) Notice {
 	n := notice(http.StatusBadRequest, "invalid_request_error", "no_connection", "")
 	want := q.Dialect.Title()
-	passthrough, keyless := firstSkipped(skipped, control.SkipNoCredential), firstSkipped(skipped, control.SkipKeyMissing)
+	passthrough, keyless := firstSkipped(skipped, exclusion.NoCredential), firstSkipped(skipped, exclusion.KeyMissing)
 	switch {
-	case firstSkipped(skipped, control.SkipKeyNotAllowed) != "":
+	case firstSkipped(skipped, exclusion.KeyNotAllowed) != "":
 		n.Status, n.Type, n.Code = http.StatusForbidden, "permission_error", "connection_not_allowed"
 		n.Message = "This Breakwater key may not use any connection that could answer."
-	case firstSkipped(skipped, control.SkipLeased) != "":
+	case firstSkipped(skipped, exclusion.Leased) != "":
 		n.Code = "connection_reserved"
 		n.Message = "Every connection that could answer is kept for clients that hold a lease."
 	case passthrough != "":
 		n.Message = passthrough + " is a passthrough connection: it needs the client's own login. Log in to the client without setting its API key, or add a connection with a key."
 	case keyless != "":
-		n.Code = control.SkipKeyMissing
+		n.Code = string(exclusion.KeyMissing)
 		n.Message = "The key of " + keyless + " is missing on this machine. Type it again in the window, or with breakwater connections edit."
 	case len(all) == 0:
 		n.Message = "Breakwater has no connections yet. Open its window, or use the management API, to add one that speaks " + want + "."
@@ -58,9 +59,9 @@ func (q *Request) NoConnection(skipped []Skipped, all []Connection) Notice {
 
 // firstSkipped names the first connection that was skipped for a reason; it is
 // empty where there is none.
-func firstSkipped(skipped []Skipped, reason string) string {
+func firstSkipped(skipped []Skipped, reason exclusion.Reason) string {
 	for _, s := range skipped {
-		if s.Reason == reason {
+		if s.Reason == string(reason) {
 			return s.Name
 		}
 	}
@@ -211,9 +212,9 @@ func openBreaker(excluded []resilience.Exclusion) string {
 	name := ""
 	for _, e := range excluded {
 		switch e.Reason {
-		case resilience.SkipBreakerOpen, resilience.SkipProbing:
+		case exclusion.BreakerOpen, exclusion.Probing:
 			name = e.Conn.Provider()
-		case resilience.SkipOff, resilience.SkipBanned, resilience.SkipExpired, resilience.SkipCreditsExhausted:
+		case exclusion.Off, exclusion.Banned, exclusion.Expired, exclusion.CreditsExhausted:
 		default:
 			return ""
 		}

@@ -9,6 +9,7 @@ import (
 	"breakwater/resilience"
 	"breakwater/resilience/admission"
 	"breakwater/resilience/clock"
+	"breakwater/resilience/exclusion"
 	"breakwater/resilience/outcome"
 	"breakwater/resilience/settings"
 	"breakwater/resilience/watchdog"
@@ -24,14 +25,14 @@ func TestNoConnection(t *testing.T) {
 		code    string
 		says    string
 	}{
-		{"a key that allows none", []Skipped{{"Work", control.SkipLeased}, {"Home", control.SkipKeyNotAllowed}}, nil, "connection_not_allowed", "may not use any connection"},
-		{"all kept for leases", []Skipped{{"Work", control.SkipLeased}}, nil, "connection_reserved", "hold a lease"},
-		{"passthrough without a login", []Skipped{{"Work", control.SkipNoCredential}}, nil, "no_connection", "Work is a passthrough connection"},
-		{"a lost key", []Skipped{{"Work", control.SkipKeyMissing}}, nil, control.SkipKeyMissing, "The key of Work is missing"},
+		{"a key that allows none", []Skipped{{"Work", string(exclusion.Leased)}, {"Home", string(exclusion.KeyNotAllowed)}}, nil, "connection_not_allowed", "may not use any connection"},
+		{"all kept for leases", []Skipped{{"Work", string(exclusion.Leased)}}, nil, "connection_reserved", "hold a lease"},
+		{"passthrough without a login", []Skipped{{"Work", string(exclusion.NoCredential)}}, nil, "no_connection", "Work is a passthrough connection"},
+		{"a lost key", []Skipped{{"Work", string(exclusion.KeyMissing)}}, nil, string(exclusion.KeyMissing), "The key of Work is missing"},
 		{"none at all", nil, nil, "no_connection", "no connections yet"},
 		{"none of the dialect", nil, []Connection{chat}, "no_connection", "There are: Home (OpenAI Chat Completions, OpenAI Responses)."},
 		{"none with the model", nil, []Connection{chat, anthropic}, "no_connection", `has the model "m"`},
-		{"none with the model, others skipped", []Skipped{{"Work", control.SkipModelNotOffered}}, []Connection{anthropic}, "no_connection", `has the model "m"`},
+		{"none with the model, others skipped", []Skipped{{"Work", string(exclusion.ModelNotOffered)}}, []Connection{anthropic}, "no_connection", `has the model "m"`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			n := request().NoConnection(tt.skipped, tt.all)
@@ -48,14 +49,14 @@ func conn(t *testing.T, id, provider string) *resilience.Conn {
 	return e.Upsert(resilience.Connection{ID: id, Provider: provider, Active: true})
 }
 
-func excluded(c *resilience.Conn, why resilience.Skip) resilience.Exclusion {
-	return resilience.Exclusion{Candidate: resilience.Candidate{Conn: c, Model: "m"}, Reason: why}
+func excluded(c *resilience.Conn, why exclusion.Reason) resilience.Exclusion {
+	return resilience.Exclusion{Candidate: resilience.Candidate{Conn: c, Model: "m"}, Exclusion: exclusion.Exclusion{Reason: why}}
 }
 
 func TestUnserved(t *testing.T) {
-	open := excluded(conn(t, "id1", "glm"), resilience.SkipBreakerOpen)
-	off := excluded(conn(t, "id2", "glm"), resilience.SkipOff)
-	cooling := excluded(conn(t, "id3", "glm"), resilience.SkipCooling)
+	open := excluded(conn(t, "id1", "glm"), exclusion.BreakerOpen)
+	off := excluded(conn(t, "id2", "glm"), exclusion.Off)
+	cooling := excluded(conn(t, "id3", "glm"), exclusion.Cooling)
 	busy := &admission.Error{Code: admission.QueueTimeout, Message: "The queue of Work is full.", RetryAfter: secs(3)}
 	elsewhere := &admission.Error{Code: admission.QueueFull, Message: "full", Elsewhere: true}
 	slow := failure(504, outcome.ReasonLocalTimeout, neutral, silent)
@@ -112,7 +113,7 @@ func TestErrorTypeOfABrokenStream(t *testing.T) {
 }
 
 func TestNextTry(t *testing.T) {
-	cooling := resilience.Exclusion{Reason: resilience.SkipCooling, Until: core.Add(secs(9))}
+	cooling := resilience.Exclusion{Exclusion: exclusion.Exclusion{Reason: exclusion.Cooling, Until: core.Add(secs(9))}}
 	stated := limited(secs(20))
 	stated.Outcome.ClientRetryAfter = secs(4)
 	for _, tt := range []struct {

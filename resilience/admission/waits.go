@@ -4,35 +4,13 @@ import (
 	"context"
 	"time"
 
+	"breakwater/resilience/exclusion"
 	"breakwater/resilience/settings"
 )
 
 // WaitMargin is added to every wait, so that it does not end a moment before
 // what it waits for (sheet §3).
 const WaitMargin = 50 * time.Millisecond
-
-// Hold is what keeps one target back: a lock of its model, a cooldown of its
-// connection or an open breaker.
-type Hold struct {
-	Reason string
-	Left   time.Duration // not positive: it has run out, or no timer ends it
-}
-
-// CircuitOpen is the reason of a Hold that is an open breaker.
-const CircuitOpen = "circuit_open"
-
-// Transient reports whether a wait is worth it: the reasons that pass by
-// themselves soon. Quota, credentials and what does not exist never do (guide
-// §4). The classifier's word for a rate limit counts like the sheet's (sheet
-// §9, 2).
-func Transient(reason string) bool {
-	switch reason {
-	case "rate_limit", "rate_limited", "rate_limit_exceeded", "transient", "overloaded", "server_error":
-		return true
-	default:
-		return false
-	}
-}
 
 // Spent is what a request has used of its waits.
 type Spent struct {
@@ -72,15 +50,15 @@ const (
 type Decision struct {
 	Wait   bool
 	For    time.Duration // told also when it is not waited
-	Reason string        // of the hold that is waited for
+	Reason string        // what is waited for
 	Why    Refused
 }
 
-// Decide says whether a combo's request waits for a hold of the given reason
-// that ends after wait (sheet §3). All upper bounds are inclusive.
+// Decide says whether a combo's request waits for an exclusion of the given
+// cause that ends after wait (sheet §3). All upper bounds are inclusive.
 func Decide(reason string, wait time.Duration, spent Spent, s settings.ComboCooldownWait) Decision {
 	d := Decision{For: max(0, wait), Reason: reason}
-	if !Transient(reason) {
+	if !exclusion.Transient(reason) {
 		d.Why = NotTransient
 		if !s.Enabled {
 			d.Why = WaitsOff
@@ -125,19 +103,28 @@ func (d Decision) within(l limits, spent Spent) Decision {
 }
 
 // AfterDispatch decides once every target of a combo was tried and at least one
-// said when to come back: hint is the earliest such moment, 0 for none. holds
+// said when to come back: hint is the earliest such moment, 0 for none. excluded
 // looks up the targets, each with its own model, and is not called when waits
-// are off. The wait ends with the first hold that passes by itself, and not
-// before the hint.
-func AfterDispatch(holds func() []Hold, hint time.Duration, spent Spent, s settings.ComboCooldownWait) Decision {
+// are off. The wait ends with the first exclusion that passes by itself, an open
+// breaker included, and not before the hint.
+func AfterDispatch(now time.Time, excluded func() []exclusion.Exclusion, hint time.Duration, spent Spent, s settings.ComboCooldownWait) Decision {
 	if !s.Enabled {
 		return Decision{Why: WaitsOff}
 	}
-	h, ok := first(holds(), Transient)
+	e, ok := first(now, excluded(), func(e exclusion.Exclusion) bool { return e.Open() || e.Transient() })
 	if !ok {
-		return Decision{Why: NothingToWait, Reason: h.Reason}
+		return Decision{Why: NothingToWait, Reason: e.Cause()}
 	}
-	return Decide(h.Reason, max(h.Left, hint)+WaitMargin, spent, s)
+	return Decide(waitCause(e), max(e.Left(now), hint)+WaitMargin, spent, s)
+}
+
+// waitCause is the word for what is waited for: an open breaker passes by itself
+// like a transient lock.
+func waitCause(e exclusion.Exclusion) string {
+	if e.Open() {
+		return exclusion.CauseTransient
+	}
+	return e.Cause()
 }
 
 // Skipped is the answer to a request none of whose targets was tried.
@@ -162,40 +149,37 @@ const (
 // attempt: by an open breaker, or by a short transient lock of its model
 // (#16319). Locks for quota, credentials or what does not exist are neither
 // waited for nor hinted at.
-func BeforeDispatch(holds []Hold, spent Spent, s settings.ComboCooldownWait) Skipped {
+func BeforeDispatch(now time.Time, excluded []exclusion.Exclusion, spent Spent, s settings.ComboCooldownWait) Skipped {
 	out := Skipped{Code: CodeAllSkipped, Status: 503}
-	h, ok := first(holds, func(reason string) bool { return reason == CircuitOpen || Transient(reason) })
+	e, ok := first(now, excluded, func(e exclusion.Exclusion) bool { return e.Open() || e.Transient() })
 	if !ok {
-		out.Decision = Decision{Why: NothingToWait, Reason: h.Reason}
+		out.Decision = Decision{Why: NothingToWait, Reason: e.Cause()}
 		return out
 	}
-	reason := h.Reason
-	if reason == CircuitOpen {
-		reason = "transient"
-	}
-	out.Decision = Decide(reason, h.Left+WaitMargin, spent, s)
-	out.Reason = h.Reason
-	if lock, ok := first(holds, Transient); ok {
-		out.Code, out.Status, out.RetryAfter = CodeRateLimit, 429, lock.Left
+	out.Decision = Decide(waitCause(e), e.Left(now)+WaitMargin, spent, s)
+	out.Reason = e.Cause()
+	if lock, ok := first(now, excluded, exclusion.Exclusion.Transient); ok {
+		out.Code, out.Status, out.RetryAfter = CodeRateLimit, 429, lock.Left(now)
 	} else {
-		out.Code, out.RetryAfter = CodeAllCooling, h.Left
+		out.Code, out.RetryAfter = CodeAllCooling, e.Left(now)
 	}
 	return out
 }
 
-// first returns the hold that ends first among those whose reason counts. When
-// there is none it returns the first of all others, for its reason.
-func first(holds []Hold, counts func(reason string) bool) (h Hold, ok bool) {
-	for _, x := range holds {
-		if x.Left <= 0 {
+// first returns the exclusion that ends first among those that count. When there
+// is none it returns the first of all others, for its reason.
+func first(now time.Time, excluded []exclusion.Exclusion, counts func(exclusion.Exclusion) bool) (e exclusion.Exclusion, ok bool) {
+	for _, x := range excluded {
+		left := x.Left(now)
+		if left <= 0 {
 			continue
 		}
-		c := counts(x.Reason)
-		if h.Left <= 0 || c && !ok || c == ok && x.Left < h.Left {
-			h, ok = x, c
+		c := counts(x)
+		if e.Left(now) <= 0 || c && !ok || c == ok && left < e.Left(now) {
+			e, ok = x, c
 		}
 	}
-	return h, ok
+	return e, ok
 }
 
 // Sleep waits for d, or returns the cause of ctx when that ends first.

@@ -8,6 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"breakwater/resilience/exclusion"
+	"breakwater/resilience/outcome"
 	"breakwater/resilience/settings"
 )
 
@@ -62,17 +64,41 @@ func TestDecideCases(t *testing.T) {
 	}
 }
 
+// hold is an exclusion by its cause and how long it lasts.
+type hold struct {
+	cause string
+	left  time.Duration
+}
+
+const circuitOpen = "circuit_open"
+
+var excludedAt = time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
+
+func excluded(now time.Time, holds ...hold) (list []exclusion.Exclusion) {
+	for _, h := range holds {
+		e := exclusion.Exclusion{Reason: exclusion.ModelLocked, Until: now.Add(h.left), Source: outcome.Reason(h.cause)}
+		switch h.cause {
+		case circuitOpen:
+			e.Reason, e.Source = exclusion.BreakerOpen, ""
+		case "auth_error":
+			e.Reason, e.Source = exclusion.Banned, ""
+		}
+		list = append(list, e)
+	}
+	return list
+}
+
 func TestAfterDispatchCases(t *testing.T) {
-	locked := func(left ...time.Duration) []Hold {
-		var h []Hold
+	locked := func(left ...time.Duration) []hold {
+		var h []hold
 		for _, d := range left {
-			h = append(h, Hold{"rate_limit", d})
+			h = append(h, hold{"rate_limit", d})
 		}
 		return h
 	}
 	for _, c := range []struct {
 		name  string
-		holds []Hold
+		holds []hold
 		hint  time.Duration
 		want  Decision
 	}{
@@ -84,18 +110,18 @@ func TestAfterDispatchCases(t *testing.T) {
 		{"case 16", locked(6000 * ms), 0, Decision{For: 6050 * ms, Reason: "rate_limit", Why: TooLong}},
 		{"case 17 no lock", nil, 2000 * ms, Decision{Why: NothingToWait}},
 		{"case 17 a lock that has run out", locked(0), 2000 * ms, Decision{Why: NothingToWait}},
-		{"a quota lock is not waited for", []Hold{{"quota_exhausted", 100 * ms}}, 0, Decision{Reason: "quota_exhausted", Why: NothingToWait}},
-		{"… nor in the way", []Hold{{"quota_exhausted", 100 * ms}, {"rate_limit", 2 * time.Second}, {"auth_error", 1}}, 0, Decision{Wait: true, For: 2050 * ms, Reason: "rate_limit"}},
+		{"a quota lock is not waited for", []hold{{"quota_exhausted", 100 * ms}}, 0, Decision{Reason: "quota_exhausted", Why: NothingToWait}},
+		{"… nor in the way", []hold{{"quota_exhausted", 100 * ms}, {"rate_limit", 2 * time.Second}, {"auth_error", 1}}, 0, Decision{Wait: true, For: 2050 * ms, Reason: "rate_limit"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := AfterDispatch(func() []Hold { return c.holds }, c.hint, Spent{}, sheetWait); got != c.want {
+			if got := AfterDispatch(excludedAt, func() []exclusion.Exclusion { return excluded(excludedAt, c.holds...) }, c.hint, Spent{}, sheetWait); got != c.want {
 				t.Errorf("got %+v, want %+v", got, c.want)
 			}
 		})
 	}
 	for _, name := range []string{"case 10 switched off, nothing is looked up", "case 33 a combo cannot switch it on"} {
 		t.Run(name, func(t *testing.T) {
-			got := AfterDispatch(func() []Hold { t.Error("looked up"); return nil }, time.Second, Spent{}, settings.ComboCooldownWait{})
+			got := AfterDispatch(excludedAt, func() []exclusion.Exclusion { t.Error("looked up"); return nil }, time.Second, Spent{}, settings.ComboCooldownWait{})
 			if got != (Decision{Why: WaitsOff}) {
 				t.Errorf("got %+v", got)
 			}
@@ -107,75 +133,75 @@ func TestBeforeDispatchCases(t *testing.T) {
 	off := settings.ComboCooldownWait{}
 	for _, c := range []struct {
 		name  string
-		holds []Hold
+		holds []hold
 		spent Spent
 		s     settings.ComboCooldownWait
 		want  Skipped
 	}{
 		{
 			"case 31",
-			[]Hold{{CircuitOpen, 900 * ms}, {CircuitOpen, 500 * ms}},
+			[]hold{{circuitOpen, 900 * ms}, {circuitOpen, 500 * ms}},
 			Spent{},
 			sheetWait,
-			Skipped{Decision{Wait: true, For: 550 * ms, Reason: CircuitOpen}, CodeAllCooling, 503, 500 * ms},
+			Skipped{Decision{Wait: true, For: 550 * ms, Reason: circuitOpen}, CodeAllCooling, 503, 500 * ms},
 		},
 		{
 			"case 31 attempts used up",
-			[]Hold{{CircuitOpen, 500 * ms}},
+			[]hold{{circuitOpen, 500 * ms}},
 			spent(2, 8000*ms), sheetWait,
-			Skipped{Decision{For: 550 * ms, Reason: CircuitOpen, Why: TooManyWaits}, CodeAllCooling, 503, 500 * ms},
+			Skipped{Decision{For: 550 * ms, Reason: circuitOpen, Why: TooManyWaits}, CodeAllCooling, 503, 500 * ms},
 		},
 		{
 			"case 31 budget used up",
-			[]Hold{{CircuitOpen, 500 * ms}},
+			[]hold{{circuitOpen, 500 * ms}},
 			spent(0, 500*ms), sheetWait,
-			Skipped{Decision{For: 550 * ms, Reason: CircuitOpen, Why: BudgetSpent}, CodeAllCooling, 503, 500 * ms},
+			Skipped{Decision{For: 550 * ms, Reason: circuitOpen, Why: BudgetSpent}, CodeAllCooling, 503, 500 * ms},
 		},
 		{
 			"case 32 the combo opted out",
-			[]Hold{{"rate_limit", 2000 * ms}},
+			[]hold{{"rate_limit", 2000 * ms}},
 			Spent{},
 			off,
 			Skipped{Decision{For: 2050 * ms, Reason: "rate_limit", Why: WaitsOff}, CodeRateLimit, 429, 2000 * ms},
 		},
 		{
 			"case 34",
-			[]Hold{{"rate_limit", 2000 * ms}, {"rate_limit", 4000 * ms}},
+			[]hold{{"rate_limit", 2000 * ms}, {"rate_limit", 4000 * ms}},
 			Spent{},
 			sheetWait,
 			Skipped{Decision{Wait: true, For: 2050 * ms, Reason: "rate_limit"}, CodeRateLimit, 429, 2000 * ms},
 		},
 		{
 			"case 35",
-			[]Hold{{"rate_limit", 9000 * ms}, {"rate_limit", 7000 * ms}},
+			[]hold{{"rate_limit", 9000 * ms}, {"rate_limit", 7000 * ms}},
 			Spent{},
 			sheetWait,
 			Skipped{Decision{For: 7050 * ms, Reason: "rate_limit", Why: TooLong}, CodeRateLimit, 429, 7000 * ms},
 		},
 		{
 			"case 36",
-			[]Hold{{"quota_exhausted", 2000 * ms}},
+			[]hold{{"quota_exhausted", 2000 * ms}},
 			Spent{},
 			sheetWait,
 			Skipped{Decision{Reason: "quota_exhausted", Why: NothingToWait}, CodeAllSkipped, 503, 0},
 		},
 		{
 			"nothing that a timer ends",
-			[]Hold{{"auth_error", 0}},
+			[]hold{{"auth_error", 0}},
 			Spent{},
 			sheetWait,
 			Skipped{Decision{Why: NothingToWait}, CodeAllSkipped, 503, 0},
 		},
 		{
 			"a breaker and a lock: the first to end is waited for",
-			[]Hold{{CircuitOpen, 500 * ms}, {"rate_limit", 2000 * ms}},
+			[]hold{{circuitOpen, 500 * ms}, {"rate_limit", 2000 * ms}},
 			Spent{},
 			sheetWait,
-			Skipped{Decision{Wait: true, For: 550 * ms, Reason: CircuitOpen}, CodeRateLimit, 429, 2000 * ms},
+			Skipped{Decision{Wait: true, For: 550 * ms, Reason: circuitOpen}, CodeRateLimit, 429, 2000 * ms},
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := BeforeDispatch(c.holds, c.spent, c.s); got != c.want {
+			if got := BeforeDispatch(excludedAt, excluded(excludedAt, c.holds...), c.spent, c.s); got != c.want {
 				t.Errorf("got %+v, want %+v", got, c.want)
 			}
 		})
@@ -205,11 +231,12 @@ func TestWaitsOfARequest(t *testing.T) {
 					hint = lock
 				}
 			}
-			d := AfterDispatch(func() (h []Hold) {
+			now := time.Now()
+			d := AfterDispatch(now, func() (list []exclusion.Exclusion) {
 				for _, target := range order {
-					h = append(h, Hold{"rate_limit", time.Until(locks[target])})
+					list = append(list, excluded(now, hold{"rate_limit", locks[target].Sub(now)})...)
 				}
-				return h
+				return list
 			}, hint, sp, s)
 			if !d.Wait {
 				return calls, false

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"breakwater/resilience/exclusion"
 )
 
 // Code is the code of a refused change to a combo (settings sheet §2.14).
@@ -64,8 +66,7 @@ func fail(code Code, format string, args ...any) *Error {
 // diagnostics.excluded).
 type Excluded struct {
 	Target *Target
-	Reason Hold
-	Until  time.Time // zero: no timer ends it
+	exclusion.Exclusion
 }
 
 // Refusal is the answer to a request that no target gets.

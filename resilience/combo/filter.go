@@ -3,6 +3,8 @@ package combo
 import (
 	"slices"
 	"strings"
+
+	"breakwater/resilience/exclusion"
 )
 
 // Needs is what a request asks of a target.
@@ -167,7 +169,7 @@ func (c *ContextRequirements) require(targets []*Target) ([]*Target, *Refusal) {
 			r := noTargets("No target of this combo has the context window that the combo asks for.")
 			r.Terminal = ContextExhausted
 			for _, t := range targets {
-				r.Excluded = append(r.Excluded, Excluded{Target: t, Reason: ContextRequired})
+				r.Excluded = append(r.Excluded, Excluded{t, exclusion.Exclusion{Reason: exclusion.ContextRequirements}})
 			}
 			return nil, r
 		}

@@ -1,6 +1,7 @@
 package combo
 
 import (
+	"breakwater/resilience/exclusion"
 	"slices"
 	"testing"
 )
@@ -144,7 +145,7 @@ func TestFilters(t *testing.T) {
 			wantKeys(t, got, c.want)
 		}
 		_, r := (&ContextRequirements{MinWindow: 5000}).require(l[:1])
-		if r == nil || r.Status != 404 || r.Terminal != ContextExhausted || r.Excluded[0].Reason != ContextRequired {
+		if r == nil || r.Status != 404 || r.Terminal != ContextExhausted || r.Excluded[0].Reason != exclusion.ContextRequirements {
 			t.Errorf("%+v", r)
 		}
 	})

@@ -1,6 +1,7 @@
 package combo
 
 import (
+	"breakwater/resilience/exclusion"
 	"slices"
 	"testing"
 	"time"
@@ -22,7 +23,7 @@ func TestKeptPlans(t *testing.T) {
 		if !now.Equal(t0) || x.Data != "data of "+x.Model || x.MaxConcurrent != 3 {
 			t.Errorf("Look sees %v, %v, %v", now, x.Data, x.MaxConcurrent)
 		}
-		x.Live.Hold, x.Live.InFlight = Exhausted, x.Live.InFlight+1
+		x.Live.Reason, x.Live.InFlight = exclusion.Exhausted, x.Live.InFlight+1
 	}
 	c := mk("x", P2C, "p/*")
 	for range 3 { // what Look wrote must not stay

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"breakwater/resilience/exclusion"
 )
 
 // Planner plans requests for combos. It is safe for concurrent use when its
@@ -189,11 +191,10 @@ func byTask(c *Combo, h *Hints, order []*Target) []*Target {
 func exclusions(targets []*Target) []Excluded {
 	list := make([]Excluded, len(targets))
 	for i, t := range targets {
-		reason := t.Live.Hold
-		if reason == NotHeld {
-			reason = CircuitOpen
+		list[i] = Excluded{t, t.Live.Exclusion}
+		if !list[i].Excludes() {
+			list[i].Reason = exclusion.BreakerOpen
 		}
-		list[i] = Excluded{Target: t, Reason: reason, Until: t.Live.Until}
 	}
 	return list
 }

@@ -1,6 +1,7 @@
 package combo
 
 import (
+	"breakwater/resilience/exclusion"
 	"testing"
 	"time"
 )
@@ -8,7 +9,7 @@ import (
 func TestPlan(t *testing.T) {
 	t.Run("case 72 a round-robin target that seems unable is a last resort", func(t *testing.T) {
 		p := planner(place{})
-		p.Look = look(func(*Target) Live { return Live{Hold: Unavailable} })
+		p.Look = look(func(*Target) Live { return Live{Exclusion: exclusion.Exclusion{Reason: exclusion.Unavailable}} })
 		p.Fixed = func(s *Spec) {
 			if s.Model == "p/b" {
 				s.Facts.Tools = No
@@ -84,21 +85,25 @@ func TestPlan(t *testing.T) {
 			status int
 			after  time.Duration
 		}{
-			{"case 118 model lockouts", func(*Target) Live { return Live{Hold: ModelLockout, Until: t0.Add(56500 * time.Millisecond)} }, 503, 57 * time.Second},
+			{"case 118 model lockouts", func(*Target) Live {
+				return Live{Exclusion: exclusion.Exclusion{Reason: exclusion.ModelLocked, Until: t0.Add(56500 * time.Millisecond)}}
+			}, 503, 57 * time.Second},
 			{"case 119 connection cooldowns", func(x *Target) Live {
 				if x.Model == "p/a" {
-					return Live{Hold: ConnectionCooldown, Until: t0.Add(5 * time.Second)}
+					return Live{Exclusion: exclusion.Exclusion{Reason: exclusion.Cooling, Until: t0.Add(5 * time.Second)}}
 				}
-				return Live{Hold: ConnectionCooldown, Until: t0.Add(9 * time.Second)}
+				return Live{Exclusion: exclusion.Exclusion{Reason: exclusion.Cooling, Until: t0.Add(9 * time.Second)}}
 			}, 503, 5 * time.Second},
-			{"case 119 rounded up", func(*Target) Live { return Live{Hold: ConnectionCooldown, Until: t0.Add(1200 * time.Millisecond)} }, 503, 2 * time.Second},
+			{"case 119 rounded up", func(*Target) Live {
+				return Live{Exclusion: exclusion.Exclusion{Reason: exclusion.Cooling, Until: t0.Add(1200 * time.Millisecond)}}
+			}, 503, 2 * time.Second},
 			{"a timer that has just run out", func(*Target) Live { return Live{Breaker: Open} }, 503, time.Second},
-			{"case 120 unavailable", func(*Target) Live { return Live{Hold: Unavailable} }, 404, 0},
+			{"case 120 unavailable", func(*Target) Live { return Live{Exclusion: exclusion.Exclusion{Reason: exclusion.Unavailable}} }, 404, 0},
 			{"case 120 a mix", func(x *Target) Live {
 				if x.Model == "p/a" {
-					return Live{Hold: Unavailable}
+					return Live{Exclusion: exclusion.Exclusion{Reason: exclusion.Unavailable}}
 				}
-				return Live{Hold: CircuitOpen, Until: t0.Add(time.Second)}
+				return Live{Exclusion: exclusion.Exclusion{Reason: exclusion.BreakerOpen, Until: t0.Add(time.Second)}}
 			}, 503, time.Second},
 		} {
 			t.Run(k.name, func(t *testing.T) {

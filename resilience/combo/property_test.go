@@ -1,6 +1,7 @@
 package combo
 
 import (
+	"breakwater/resilience/exclusion"
 	"fmt"
 	"slices"
 	"testing"
@@ -15,7 +16,9 @@ func anything(rt *rapid.T, t *Target) {
 	l := &t.Live
 	*l = Live{
 		Breaker: rapid.SampledFrom([]Breaker{Closed, Closed, Degraded, HalfOpen, Open}).Draw(rt, "breaker"),
-		Hold:    rapid.SampledFrom([]Hold{NotHeld, NotHeld, NotHeld, ModelLockout, Unavailable}).Draw(rt, "hold"),
+		Exclusion: exclusion.Exclusion{Reason: rapid.SampledFrom([]exclusion.Reason{
+			exclusion.None, exclusion.None, exclusion.None, exclusion.ModelLocked, exclusion.Unavailable,
+		}).Draw(rt, "reason")},
 		Quota: &Quota{
 			At:      t0.Add(-time.Duration(rapid.IntRange(0, 1200).Draw(rt, "age")) * time.Second),
 			Session: used(share.Draw(rt, "session"), time.Duration(rapid.IntRange(-3600, 18_000).Draw(rt, "reset"))*time.Second),

@@ -1,6 +1,7 @@
 package combo
 
 import (
+	"breakwater/resilience/exclusion"
 	"slices"
 	"strings"
 	"testing"
@@ -40,7 +41,7 @@ func TestWeighted(t *testing.T) {
 	})
 	t.Run("a step without a usable target is not drawn and comes last", func(t *testing.T) {
 		l := two(99, 1)
-		l[0].Live.Hold = ModelLockout
+		l[0].Live.Reason = exclusion.ModelLocked
 		in := input(l)
 		in.Rand = script(0)
 		wantKeys(t, order(t, Weighted, in), "b a")
@@ -172,7 +173,7 @@ func TestRoundRobin(t *testing.T) {
 		in := input(tgts("a", "b"))
 		in.Config.StickyRoundRobin = 3
 		done(RoundRobin, in, in.Targets, "b")
-		in.Targets[1].Live.Hold = ConnectionCooldown
+		in.Targets[1].Live.Reason = exclusion.Cooling
 		wantKeys(t, order(t, RoundRobin, in), "a b")
 	})
 	t.Run("case 71 the gate of each target", func(t *testing.T) {

@@ -1,6 +1,10 @@
 package combo
 
-import "time"
+import (
+	"time"
+
+	"breakwater/resilience/exclusion"
+)
 
 // Spec is what is settled of a target when its combo is resolved. It is shared
 // by all requests for the combo and never changed afterwards.
@@ -59,41 +63,13 @@ const (
 	Open
 )
 
-// Hold is why a target cannot be used at the moment (sheet §2.2).
-type Hold string
-
-// The holds. The first four end by themselves.
-const (
-	NotHeld            Hold = ""
-	CircuitOpen        Hold = "circuit_open"
-	ProviderCooldown   Hold = "provider_cooldown"
-	ConnectionCooldown Hold = "connection_cooldown"
-	ModelLockout       Hold = "model_lockout"
-	FreeTierDrained    Hold = "free_tier_drained"
-	Unavailable        Hold = "unavailable"
-	Exhausted          Hold = "exhausted"
-	QuotaCutoff        Hold = "quota_cutoff"
-	ContextRequired    Hold = "context_requirements"
-)
-
-// Temporary reports that a timer ends the hold (sheet §2.9).
-func (h Hold) Temporary() bool {
-	switch h {
-	case CircuitOpen, ProviderCooldown, ConnectionCooldown, ModelLockout:
-		return true
-	default:
-		return false
-	}
-}
-
 // Live is what is known of a target at the moment of the request. The zero
 // value means that nothing is known and nothing is wrong.
 type Live struct {
-	Breaker Breaker
-	Cutoff  bool       // below the quota cutoff
-	Session SessionTie // the session's tie to the connection
-	Hold    Hold
-	Until   time.Time // end of the hold, zero when no timer ends it
+	Breaker             Breaker
+	Cutoff              bool       // below the quota cutoff
+	Session             SessionTie // the session's tie to the connection
+	exclusion.Exclusion            // why the target cannot be used at the moment
 
 	Usage   *Usage // shared and never changed; nil: see Target.Usage
 	Quota   *Quota // shared and never changed; nil: nothing is known
@@ -123,4 +99,4 @@ type AccountFacts struct {
 }
 
 // Usable reports that nothing holds the target back.
-func (t *Target) Usable() bool { return t.Live.Hold == NotHeld && t.Live.Breaker != Open }
+func (t *Target) Usable() bool { return !t.Live.Excludes() && t.Live.Breaker != Open }

@@ -34,7 +34,7 @@ func want(t *testing.T, got []time.Duration, ms ...int) {
 }
 
 func locked(s *Set, at time.Duration, model string) bool {
-	until, _ := s.View(t0.Add(at)).Until(t0.Add(at), model)
+	until, _, _ := s.View(t0.Add(at)).Until(t0.Add(at), model)
 	return !until.IsZero()
 }
 
@@ -337,17 +337,17 @@ func TestViews(t *testing.T) {
 		t.Errorf("active = %+v", list)
 	}
 	back := t0.Add(-3 * time.Hour)
-	if _, stepped := v.Until(back, "b"); !stepped {
+	if _, _, stepped := v.Until(back, "b"); !stepped {
 		t.Error("the clock step went unnoticed")
 	}
-	if until, stepped := s.View(back).Until(back, "b"); stepped || until.Sub(back) != time.Hour {
+	if until, _, stepped := s.View(back).Until(back, "b"); stepped || until.Sub(back) != time.Hour {
 		t.Errorf("after the step %s are left", until.Sub(back))
 	}
 	if n := s.Clear(back, ""); n != 2 || !s.Empty() {
 		t.Errorf("%d cleared", n)
 	}
 	var none *View
-	if until, stepped := none.Until(t0, "a"); !until.IsZero() || stepped {
+	if until, _, stepped := none.Until(t0, "a"); !until.IsZero() || stepped {
 		t.Error("no view locks something")
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"breakwater/proxy/control"
 	"breakwater/proxy/rest"
+	"breakwater/resilience/exclusion"
 	"breakwater/tests/scenario"
 )
 
@@ -96,7 +97,7 @@ func TestKeysLimitConnectionsAndModels(t *testing.T) {
 		t.Errorf("answered by %q, want beta although alpha comes first", a.From())
 	}
 	step := k.Last().Trace[0]
-	if step.Kind != control.StepSkipped || step.Reason != control.SkipKeyNotAllowed || step.ConnectionName != "alpha" {
+	if step.Kind != control.StepSkipped || step.Reason != string(exclusion.KeyNotAllowed) || step.ConnectionName != "alpha" {
 		t.Errorf("the trace begins with %+v", step)
 	}
 	before := len(alpha.Requests())
