@@ -79,7 +79,7 @@ func (t *attempt) relabel(res *http.Response, kind string) {
 
 // firstBytes reads until the beginning of the body says what it is. Blanks do
 // not fill the buffer: some servers send them while they are busy. What would
-// hide the first event from a parser is dropped.
+// hide the first event or the document from a parser is dropped.
 func (t *attempt) firstBytes(res *http.Response, buf []byte) (form sse.Form, n int, err error) {
 	for err == nil {
 		var m int
@@ -87,8 +87,9 @@ func (t *attempt) firstBytes(res *http.Response, buf []byte) (form sse.Form, n i
 		n += m
 		at := 0
 		if form, at = sse.FormOf(buf[:n]); form != sse.Undecided {
-			if form == sse.Events && sse.Hides(buf[:at]) {
+			if sse.Hides(buf[:at]) || form == sse.JSON && at > 0 {
 				n = copy(buf, buf[at:n])
+				res.Header.Del("Content-Length")
 			}
 			return form, n, err
 		}
