@@ -27,6 +27,22 @@ const read = {
     return [r.output_text, call ? JSON.parse(call.arguments).p : '', r.usage.output_tokens];
   },
 };
+// The same without streams.
+read['anthropic json'] = async () => {
+  const m = await a.messages.create({ model: 'm1', max_tokens: 64, messages });
+  const tool = m.content.find((b) => b.type === 'tool_use');
+  return [m.content.filter((b) => b.type === 'text').map((b) => b.text).join(''), tool ? tool.input.p : '', m.usage.output_tokens];
+};
+read['chat json'] = async () => {
+  const c = await o.chat.completions.create({ model: 'm1', messages });
+  const m = c.choices[0].message;
+  return [m.content || '', m.tool_calls ? JSON.parse(m.tool_calls[0].function.arguments).p : '', c.usage.completion_tokens];
+};
+read['responses json'] = async () => {
+  const r = await o.responses.create({ model: 'm1', input: 'hi' });
+  const call = r.output.find((i) => i.type === 'function_call');
+  return [r.output_text, call ? JSON.parse(call.arguments).p : '', r.usage.output_tokens];
+};
 (async () => {
   for (const dialect of JSON.parse(process.env.JOBS)) {
     let out;
