@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -11,12 +10,13 @@ import (
 	"strings"
 	"time"
 
+	"breakwater/app/setup"
 	"breakwater/db"
 	"breakwater/proxy"
 	"breakwater/proxy/client"
 )
 
-// stopLimit is how long a Breakwater that was told to end may take: requests
+// stopLimit is how long a Breakwater that was asked to end may take: requests
 // that are being answered may end first.
 const stopLimit = 30 * time.Second
 
@@ -80,14 +80,18 @@ func inUse(dir string) (bool, error) {
 }
 
 // undo is one thing that Breakwater may have set up outside its data folder
-// and takes back when it is removed. It returns what it did, one line each,
-// none when there was nothing.
+// and undoes when it is removed. It returns what it did, one line each, none
+// when there was nothing.
 type undo struct {
-	what string // for the message when it fails
-	do   func(ctx context.Context, dataDir string) ([]string, error)
+	what  string // for the message when it fails
+	do    func(ctx context.Context, dataDir string, ask consent) ([]string, error)
+	needs bool // the data must stay when it fails: they are what it undoes by
 }
 
-// cleanup ends the running instance, takes back what Breakwater has set up
+// consent asks the user about a file that cannot be changed without.
+type consent func(*setup.AskError) bool
+
+// cleanup ends the running instance, undoes what Breakwater has set up
 // outside its data folder, and deletes the data if that is wanted. It is what
 // uninstalling runs; it goes on when a step fails.
 func cleanup(ctx context.Context, o options, in io.Reader, out io.Writer) int {
@@ -111,11 +115,17 @@ func cleanup(ctx context.Context, o options, in io.Reader, out io.Writer) int {
 		}
 		report("end the running one", done, err)
 	}
+	needed := false
 	for _, u := range undos {
-		done, err := u.do(ctx, o.dataDir)
+		done, err := u.do(ctx, o.dataDir, asking(in, out))
 		report(u.what, done, err)
+		needed = needed || u.needs && err != nil
 	}
 	if _, err := os.Stat(o.dataDir); errors.Is(err, os.ErrNotExist) {
+		return exitCode(failed)
+	}
+	if needed {
+		fmt.Fprintf(out, "Kept: %s. It records what stood in the settings that could not be undone.\n", o.dataDir)
 		return exitCode(failed)
 	}
 	if !wantsDeleted(o.data, o.dataDir, in, out) {
@@ -138,22 +148,57 @@ func exitCode(failed bool) int {
 	return 0
 }
 
-// wantsDeleted asks what becomes of the data, where there is somebody to ask;
-// otherwise they stay.
+// asking asks at the terminal; without one the answer is always no, and the
+// reason comes with the error.
+func asking(in io.Reader, out io.Writer) consent {
+	return func(q *setup.AskError) bool {
+		if !terminal(in) {
+			return false
+		}
+		if q.Question == setup.AskCopy {
+			fmt.Fprintf(out, "%v\nRestore the copy? Every later change to the file is lost. [y/N] ", q)
+		} else {
+			fmt.Fprintf(out, "%v. Change it anyway? [y/N] ", q)
+		}
+		return yes(in, out)
+	}
+}
+
+// terminal reports whether a user can answer: a file that is no terminal
+// cannot, any other reader can.
+func terminal(in io.Reader) bool {
+	f, ok := in.(*os.File)
+	if !ok {
+		return true
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
+
+// wantsDeleted asks whether the data are deleted; without a terminal they stay.
 func wantsDeleted(choice, dir string, in io.Reader, out io.Writer) bool {
 	if choice != "ask" {
 		return choice == "delete"
 	}
-	if f, ok := in.(*os.File); ok {
-		if info, err := f.Stat(); err != nil || info.Mode()&os.ModeCharDevice == 0 {
-			return false
-		}
+	if !terminal(in) {
+		return false
 	}
 	fmt.Fprintf(out, "Delete connections, keys, settings and activity in %s too? [y/N] ", dir)
-	line, err := bufio.NewReader(in).ReadString('\n')
+	return yes(in, out)
+}
+
+// yes reads an answer; anything but yes is no. It takes no more than a line:
+// another question may follow.
+func yes(in io.Reader, out io.Writer) bool {
+	var line []byte
+	var one [1]byte
+	_, err := io.ReadFull(in, one[:])
+	for ; err == nil && one[0] != '\n'; _, err = io.ReadFull(in, one[:]) {
+		line = append(line, one[0])
+	}
 	if err != nil {
 		fmt.Fprintln(out)
 	}
-	answer := strings.ToLower(strings.TrimSpace(line))
+	answer := strings.ToLower(strings.TrimSpace(string(line)))
 	return answer == "y" || answer == "yes"
 }

@@ -63,7 +63,7 @@ func (screen) Window(ctx context.Context, f control.Facade, url, page, dataDir s
 		o.Autostart = autostart.New(self, signInArgs(dataDir)...)
 	}
 	if home, err := os.UserHomeDir(); err == nil {
-		o.Clients = setup.Setup{Dir: dataDir, Home: home, Getenv: os.Getenv}
+		o.Clients = agentSetup(dataDir, home)
 	}
 	if os.Getenv(app.EnvURL) != "" {
 		o.Address = "" // the tray handed the token over: a person has nothing to mend

@@ -11,30 +11,84 @@ import (
 	"breakwater/app/setup"
 	"breakwater/build"
 	"breakwater/db"
+	"breakwater/proxy/control"
 )
 
 // undos are taken in this order.
 var undos = []undo{
-	{"take back the set-up of agents", takeBackAgents},
-	{"remove the start at sign-in", func(context.Context, string) ([]string, error) {
+	{"undo the set-up of agents", undoAgents, true},
+	{"remove the start at sign-in", func(context.Context, string, consent) ([]string, error) {
 		e := autostart.New("")
 		if !e.Enabled() {
 			return nil, nil
 		}
 		return []string{"No longer started at sign-in."}, e.Set(false)
-	}},
-	{"remove what the window toolkit keeps", func(context.Context, string) ([]string, error) { return removeToolkitFiles() }},
+	}, false},
+	{"remove what the window toolkit keeps", func(context.Context, string, consent) ([]string, error) { return removeToolkitFiles() }, false},
 }
 
-// takeBackAgents gives coding agents the settings back that they had before they
-// were pointed at this Breakwater or at its demo.
-func takeBackAgents(_ context.Context, dataDir string) (done []string, failed error) {
-	for _, dir := range []string{dataDir, filepath.Join(dataDir, db.DemoDir)} {
-		lines, err := setup.Setup{Dir: dir, Getenv: os.Getenv}.TakeBackAll()
-		done = append(done, lines...)
-		failed = errors.Join(failed, err)
+// agentSetup is the editor of the agents' settings that belongs to a data
+// folder.
+func agentSetup(dataDir, home string) setup.Setup {
+	return setup.Setup{Dir: dataDir, Home: home, Getenv: os.Getenv, Secrets: agentSecrets{dataDir}}
+}
+
+// agentSecrets opens the secrets of a data folder when an agent's key is kept
+// or restored, not before: most files hold none.
+type agentSecrets struct{ dir string }
+
+func (a agentSecrets) open() (control.Secrets, error) {
+	return db.OpenSecrets(context.Background(), a.dir, db.SecretsOptions{})
+}
+
+func (a agentSecrets) Secret(name string) (string, bool, error) {
+	s, err := a.open()
+	if err != nil {
+		return "", false, err
 	}
-	return done, failed
+	return s.Secret(name)
+}
+
+func (a agentSecrets) SetSecret(name, value string) error {
+	s, err := a.open()
+	if err != nil {
+		return err
+	}
+	return s.SetSecret(name, value)
+}
+
+func (a agentSecrets) DeleteSecret(name string) error {
+	s, err := a.open()
+	if err != nil {
+		return err
+	}
+	return s.DeleteSecret(name)
+}
+
+// undoAgents takes what this Breakwater and its demo have written out of the
+// settings of coding agents. One may have been set up over the other, so it is
+// tried until nothing more can be undone; only then is the user asked.
+func undoAgents(_ context.Context, dataDir string, ask consent) (done []string, failed error) {
+	dirs := []string{dataDir, filepath.Join(dataDir, db.DemoDir)}
+	pass := func(ask consent) (progress bool, failed error) {
+		for _, dir := range dirs {
+			lines, err := agentSetup(dir, "").UndoAll(ask)
+			done = append(done, lines...)
+			progress = progress || len(lines) > 0
+			failed = errors.Join(failed, err)
+		}
+		return progress, failed
+	}
+	for {
+		progress, err := pass(nil)
+		if err == nil {
+			return done, nil
+		}
+		if !progress {
+			_, err = pass(ask)
+			return done, err
+		}
+	}
 }
 
 // removeToolkitFiles deletes the folders that Fyne makes for every program that

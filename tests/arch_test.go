@@ -134,9 +134,9 @@ var rules = []rule{
 	},
 	{
 		"app/setup",
-		[]string{"github.com/tidwall/gjson", "github.com/tidwall/sjson"},
+		[]string{"github.com/pelletier/go-toml/v2/...", "github.com/tailscale/hujson", "go.yaml.in/yaml/v3", "github.com/gofrs/flock"},
 		[]string{"net/http/..."},
-		"the settings of other programs are edited as bytes, key by key",
+		"the settings of other programs are edited as bytes, key by key, and read back by real parsers under the data folder's lock",
 	},
 	{
 		"app/windows/...",

@@ -1,83 +1,65 @@
 package setup
 
 import (
-	"encoding/json"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
 
-// FuzzJSON sets and removes a value in any object: the file stays valid and the
-// rest of it says what it said.
-func FuzzJSON(f *testing.F) {
-	for _, c := range files {
-		if strings.HasSuffix(c.name, ".json") {
-			f.Add(c.before)
-		}
-	}
-	f.Add("{\"a\":{}\r\n}")
-	f.Add(" {\t} ")
-	f.Add(`{"env":{"a.b":"c"},"env2":null}`)
-	f.Fuzz(func(t *testing.T, text string) {
-		d, err := openJSON([]byte(text))
-		if err != nil {
-			return
-		}
-		before := map[string]any{}
-		if json.Unmarshal([]byte(text), &before) != nil || before["zz"] != nil || strings.TrimSpace(text) == "" {
-			return
-		}
-		if _, err := d.set("zz.y.x", "v"); err != nil {
-			t.Fatal(err)
-		}
-		during := map[string]any{}
-		if err := json.Unmarshal(d.bytes(), &during); err != nil {
-			t.Fatalf("%v: %s", err, d.bytes())
-		}
-		if _, plain, _ := d.get("zz.y.x"); plain != "v" {
-			t.Fatalf("%q in %s", plain, d.bytes())
-		}
-		if err := d.remove("zz.y.x"); err != nil {
-			t.Fatal(err)
-		}
-		after := map[string]any{}
-		if err := json.Unmarshal(d.bytes(), &after); err != nil {
-			t.Fatalf("%v: %s", err, d.bytes())
-		}
-		if diff := cmp.Diff(before, after); diff != "" {
-			t.Fatal(diff)
-		}
-	})
-}
-
-// FuzzTOML sets and removes keys in any text: its lines stay as they were.
-func FuzzTOML(f *testing.F) {
+// fuzzFormat sets a value in any text of a format and takes it out again: the
+// text means what it meant, and its steps give the former bytes.
+func fuzzFormat(f *testing.F, fm format, keys []path, seeds ...string) {
 	for _, c := range files {
 		f.Add(c.before)
 	}
-	f.Add("[a]\n[model_providers.zz]\r\nx=1\n'''")
+	for _, s := range seeds {
+		f.Add(s)
+	}
 	f.Fuzz(func(t *testing.T, text string) {
 		if strings.Contains(text, "zz") {
 			return
 		}
-		d, err := openTOML([]byte(text))
+		e, err := edit(fm, []byte(text))
 		if err != nil {
 			return
 		}
-		before := string(d.bytes())
-		for _, key := range []string{"zz", "t.zz.k", "t.zz.l"} {
-			if _, err := d.set(key, "v"); err != nil {
-				t.Fatal(err)
+		before := e.tree
+		var set []path
+		for _, k := range keys {
+			if _, _, err := e.set(k, "v"); err == nil {
+				set = append(set, k)
 			}
 		}
-		for _, key := range []string{"zz", "t.zz.k", "t.zz.l"} {
-			if err := d.remove(key); err != nil {
-				t.Fatal(err)
+		written := e.bytes()
+		body, ok := unstep(e.body, e.steps)
+		if want := strings.TrimPrefix(text, string(bom)); !ok || string(body) != want {
+			t.Fatalf("%q became %q", want, body)
+		}
+		for _, k := range set {
+			if v, _ := e.get(k); v != "v" {
+				t.Fatalf("%s is %q in %q", k, v, written)
+			}
+			if err := e.remove(k); err != nil {
+				t.Fatalf("%s in %q: %v", k, written, err)
 			}
 		}
-		if got := string(d.bytes()); strings.TrimSpace(got) != strings.TrimSpace(before) {
-			t.Fatalf("%q became %q", before, got)
+		for _, k := range set {
+			before, e.tree = pruned(before, k), pruned(e.tree, k)
+		}
+		if !same(before, e.tree) {
+			t.Fatalf("%q became %q by %q", text, e.bytes(), written)
 		}
 	})
+}
+
+func FuzzJSON(f *testing.F) {
+	fuzzFormat(f, jsonFormat{comment: true}, []path{{"zz", "y", "x"}, {"zz", "y", "w"}}, "{\"a\":{}\r\n}", " {\t} ", `{"env":{"a.b":"c"},"env2":null}`,
+		"{ // c\n}", "{\"a\":1,/*x*/}", "\ufeff{}", "{\"a\":[1,\n2,],\n// end\n}\n//x")
+}
+
+func FuzzTOML(f *testing.F) {
+	fuzzFormat(f, tomlFormat{}, []path{{"zz"}, {"t", "zz", "k"}, {"t", "zz", "l"}}, "[a]\n[t.yy]\r\nx=1\n", "a=[ # x\n[1,2],\n['#']]", "t.y.k=1", "[[t.a]]\nb=\"\"\"\"q\"\"\"\"\"", "\ufeffa=1")
+}
+
+func FuzzYAML(f *testing.F) {
+	fuzzFormat(f, yamlFormat{}, []path{{"zz"}, {"zz-k"}}, "---\na: 1\n...\n", "{a: 1, b: [2]} # x", "  a: |+\n    x\n\n", "a: &x y\nb: *x", "# c\n---\n", "\ufeffa: 1\r\n")
 }

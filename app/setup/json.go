@@ -4,161 +4,257 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 
-	"github.com/tidwall/gjson"
-	"github.com/tidwall/sjson"
+	"github.com/tailscale/hujson"
 )
 
-// document is a settings file whose values can be changed one by one; what is
-// not touched keeps its bytes. Raw values are opaque: a line, or JSON text.
-type document interface {
-	// get returns a value as raw and as plain text.
-	get(key string) (raw, plain string, ok bool)
-	// set writes a plain value and returns it as raw.
-	set(key, plain string) (raw string, err error)
-	// put writes a raw value back.
-	put(key, raw string) error
-	remove(key string) error
-	bytes() []byte
-}
+// jsonFormat is a JSON object; with comments and trailing commas where its
+// program reads them (Q23).
+type jsonFormat struct{ comment bool }
 
-// jsonDoc is a JSON object. Keys are paths with dots between the names.
-type jsonDoc struct{ text []byte }
-
-// errNotJSON is for files that hold more than JSON, such as comments: editing
-// them could lose something.
+// errNotJSON is for files that the program itself could not read.
 var errNotJSON = errors.New("the file is not plain JSON, so it is left alone")
 
-func openJSON(b []byte) (document, error) {
-	if len(bytes.TrimSpace(b)) == 0 {
-		b = []byte("{}\n")
+// parseJSON parses a text whose last line may be a comment without a line break.
+func parseJSON(b []byte) (hujson.Value, error) { return hujson.Parse(append(bytes.Clone(b), '\n')) }
+
+func (f jsonFormat) parse(b []byte) (*hujson.Object, error) {
+	if blank(b) {
+		return &hujson.Object{}, nil
 	}
-	if !gjson.ValidBytes(b) || !gjson.ParseBytes(b).IsObject() {
+	v, err := parseJSON(b)
+	if err != nil {
+		if !f.comment {
+			return nil, errNotJSON
+		}
+		return nil, fmt.Errorf("the file is not JSON, so it is left alone: %w", err)
+	}
+	obj, ok := v.Value.(*hujson.Object)
+	if !ok || !f.comment && !v.IsStandard() {
 		return nil, errNotJSON
 	}
-	return &jsonDoc{text: bytes.Clone(b)}, nil
+	return obj, nil
 }
 
-func (d *jsonDoc) bytes() []byte { return d.text }
-
-func (d *jsonDoc) get(key string) (raw, plain string, ok bool) {
-	r := gjson.GetBytes(d.text, key)
-	return r.Raw, r.String(), r.Exists()
-}
-
-func (d *jsonDoc) set(key, plain string) (string, error) {
-	raw, err := json.Marshal(plain)
+func (f jsonFormat) tree(b []byte) (map[string]any, error) {
+	if _, err := f.parse(b); err != nil {
+		return nil, err
+	}
+	out := map[string]any{}
+	if blank(b) {
+		return out, nil
+	}
+	plain, err := hujson.Standardize(append(bytes.Clone(b), '\n'))
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	return string(raw), d.put(key, string(raw))
+	d := json.NewDecoder(bytes.NewReader(plain))
+	d.UseNumber()
+	return out, d.Decode(&out)
 }
 
-func (d *jsonDoc) put(key, raw string) error {
-	if gjson.GetBytes(d.text, key).Exists() {
-		out, err := sjson.SetRawBytes(d.text, key, []byte(raw))
-		if err == nil {
-			d.text = out
-		}
-		return err
+func (f jsonFormat) comments(b []byte) []string {
+	v, err := parseJSON(b)
+	if err != nil {
+		return nil
 	}
-	return d.insert(key, raw)
+	var out []string
+	add := func(x hujson.Extra) {
+		for _, line := range strings.Split(string(x), "\n") {
+			if line = strings.Trim(line, " \t\r,"); line != "" {
+				out = append(out, line)
+			}
+		}
+	}
+	add(v.BeforeExtra)
+	for w := range v.All() {
+		if w != &v {
+			add(w.BeforeExtra)
+		}
+		switch c := w.Value.(type) {
+		case *hujson.Object:
+			add(c.AfterExtra)
+		case *hujson.Array:
+			add(c.AfterExtra)
+		}
+		add(w.AfterExtra)
+	}
+	return out
 }
 
-// insert adds a value, and the objects around it that are missing, in the way
-// the file is laid out.
-func (d *jsonDoc) insert(key, raw string) error {
-	names := strings.Split(key, ".")
-	at, depth := gjson.ParseBytes(d.text), 0
-	start := bytes.IndexByte(d.text, '{')
-	for depth < len(names)-1 {
-		next := gjson.GetBytes(d.text, strings.Join(names[:depth+1], "."))
-		if !next.Exists() {
-			break
+func (f jsonFormat) quote(plain string) string {
+	b, err := json.Marshal(plain)
+	if err != nil {
+		return `""`
+	}
+	return string(b)
+}
+
+// member returns the last member of an object by name, as a reader takes it.
+func member(obj *hujson.Object, name string) int {
+	for i := len(obj.Members) - 1; i >= 0; i-- {
+		if lit, ok := obj.Members[i].Name.Value.(hujson.Literal); ok && lit.String() == name {
+			return i
 		}
-		if !next.IsObject() {
-			return errors.New(strings.Join(names[:depth+1], ".") + " is not what was expected there")
+	}
+	return -1
+}
+
+// trailing reports whether a comma stands behind the last member.
+func trailing(obj *hujson.Object) bool {
+	n := len(obj.Members)
+	return n > 0 && obj.Members[n-1].Value.AfterExtra != nil
+}
+
+// walk follows a path as far as there are objects. It returns the last one,
+// where it ends in the text (its brace), and how many names were used.
+func (f jsonFormat) walk(b []byte, p path) (obj *hujson.Object, brace, depth int) {
+	obj, err := f.parse(b)
+	if err != nil {
+		return nil, 0, 0
+	}
+	brace = bytes.LastIndexByte(b, '}')
+	if v, err := parseJSON(b); err == nil {
+		brace = v.EndOffset - 1
+	}
+	for depth < len(p)-1 {
+		i := member(obj, p[depth])
+		if i < 0 {
+			return obj, brace, depth
 		}
-		at, start = next, next.Index
+		below, ok := obj.Members[i].Value.Value.(*hujson.Object)
+		if !ok {
+			return nil, 0, 0
+		}
+		obj, brace = below, obj.Members[i].Value.EndOffset-1
 		depth++
 	}
-	unit, lines := layout(d.text)
-	value := raw
-	for i := len(names) - 1; i > depth; i-- {
-		value = wrap(names[i], value, unit, i, lines)
+	return obj, brace, depth
+}
+
+func (f jsonFormat) find(b []byte, p path) (at, end int, ok bool) {
+	obj, _, depth := f.walk(b, p)
+	if obj == nil || depth < len(p)-1 {
+		return 0, 0, false
 	}
-	entry := `"` + names[depth] + `": ` + value
-	end := start + strings.LastIndexByte(at.Raw, '}')
-	if at.Index == 0 {
-		end = bytes.LastIndexByte(d.text, '}')
+	i := member(obj, p[depth])
+	if i < 0 {
+		return 0, 0, false
 	}
-	head := bytes.TrimRight(d.text[:end], " \t\r\n")
-	var b bytes.Buffer
-	b.Write(head)
-	if head[len(head)-1] != '{' {
-		b.WriteByte(',')
-		if !lines {
-			b.WriteByte(' ')
+	v := obj.Members[i].Value
+	return v.StartOffset, v.EndOffset, true
+}
+
+func (f jsonFormat) inserts(b []byte, p path, plain string) [][]splice {
+	unit, lines := layout(b)
+	nl := newline(b)
+	if blank(b) {
+		text := "{" + nl + unit + f.member(p, plain, unit, nl, unit, true) + nl + "}" + nl
+		return [][]splice{{{0, len(b), text}}}
+	}
+	obj, brace, depth := f.walk(b, p)
+	if obj == nil {
+		return nil
+	}
+	outer := indentAt(b, brace)
+	inner := outer + unit
+	var out []splice
+	if n := len(obj.Members); n > 0 {
+		last := obj.Members[n-1]
+		at := last.Name.StartOffset
+		if start := lineStart(b, at); blank(b[start:at]) {
+			inner = string(b[start:at])
+		}
+		if !trailing(obj) {
+			out = append(out, splice{last.Value.EndOffset, last.Value.EndOffset, ","})
 		}
 	}
-	if lines {
-		b.WriteString("\n" + strings.Repeat(unit, depth+1))
+	entry := f.member(p[depth:], plain, unit, nl, inner, lines)
+	at := brace
+	for at > 0 && strings.IndexByte(" \t\r\n", b[at-1]) >= 0 {
+		at--
 	}
-	b.WriteString(entry)
-	if lines {
-		b.WriteString("\n" + strings.Repeat(unit, depth))
-	}
-	b.Write(d.text[end:])
-	d.text = b.Bytes()
-	return nil
-}
-
-// wrap puts a value into an object of its own at a depth.
-func wrap(name, value, unit string, depth int, lines bool) string {
 	if !lines {
-		return `{"` + name + `": ` + value + `}`
+		if len(obj.Members) > 0 {
+			entry = " " + entry
+		}
+		return [][]splice{append(out, splice{at, at, entry})}
 	}
-	in, out := strings.Repeat(unit, depth+1), strings.Repeat(unit, depth)
-	return "{\n" + in + `"` + name + `": ` + value + "\n" + out + "}"
+	text := nl + inner + entry
+	if bytes.IndexByte(b[at:brace], '\n') < 0 {
+		text += nl + outer
+		return [][]splice{append(out, splice{at, brace, text})}
+	}
+	return [][]splice{append(out, splice{at, at, text})}
 }
 
-// layout tells by what a file indents and whether it has its values on lines of
-// their own; an empty object gets two spaces.
-func layout(text []byte) (unit string, lines bool) {
-	body := bytes.TrimSpace(text)
-	inner := bytes.TrimSpace(body[1 : len(body)-1])
-	at := bytes.IndexByte(body, '\n')
-	if at < 0 && len(inner) > 0 {
-		return "", false
+// member writes a name and its value with the objects between them.
+func (f jsonFormat) member(p path, plain, unit, nl, indent string, lines bool) string {
+	if len(p) == 1 {
+		return f.quote(p[0]) + ": " + f.quote(plain)
 	}
-	rest := body[at+1:]
-	n := 0
-	for at >= 0 && n < len(rest) && (rest[n] == ' ' || rest[n] == '\t') {
+	if !lines {
+		return f.quote(p[0]) + ": {" + f.member(p[1:], plain, unit, nl, indent, false) + "}"
+	}
+	in := indent + unit
+	return f.quote(p[0]) + ": {" + nl + in + f.member(p[1:], plain, unit, nl, in, true) + nl + indent + "}"
+}
+
+func indentAt(b []byte, at int) string {
+	start := lineStart(b, at)
+	n := start
+	for n < len(b) && (b[n] == ' ' || b[n] == '\t') {
 		n++
 	}
-	if n == 0 || len(inner) == 0 {
-		return "  ", true
-	}
-	return string(rest[:n]), true
+	return string(b[start:n])
 }
 
-// remove takes a value out, and the objects that are empty without it.
-func (d *jsonDoc) remove(key string) error {
-	for key != "" {
-		out, err := sjson.DeleteBytes(d.text, key)
-		if err != nil {
-			return err
-		}
-		d.text = out
-		dot := strings.LastIndexByte(key, '.')
-		if dot < 0 {
-			return nil
-		}
-		key = key[:dot]
-		if len(gjson.GetBytes(d.text, key).Map()) > 0 {
-			return nil
+// layout tells by what a file indents and whether its values stand on lines of
+// their own; an empty object gets two spaces.
+func layout(b []byte) (unit string, lines bool) {
+	body := bytes.TrimSpace(b)
+	if len(body) < 2 || blank(body[1:len(body)-1]) {
+		return "  ", true
+	}
+	if bytes.IndexByte(body, '\n') < 0 {
+		return "", false
+	}
+	for _, line := range bytes.Split(body, []byte("\n"))[1:] {
+		if rest := bytes.TrimLeft(line, " \t"); len(rest) < len(line) && len(rest) > 0 && rest[0] == '"' {
+			return string(line[:len(line)-len(rest)]), true
 		}
 	}
-	return nil
+	return "  ", true
+}
+
+func (f jsonFormat) removal(b []byte, p path) []splice {
+	obj, _, depth := f.walk(b, p)
+	if obj == nil || depth < len(p)-1 {
+		return nil
+	}
+	i := member(obj, p[depth])
+	if i < 0 {
+		return nil
+	}
+	m := obj.Members[i]
+	at, end := m.Name.StartOffset, m.Value.EndOffset
+	after := end + len(m.Value.AfterExtra) // where a comma stands, if one does
+	var comma []splice
+	switch hasComma := i < len(obj.Members)-1 || trailing(obj); {
+	case hasComma && after == end:
+		end++
+	case hasComma:
+		comma = []splice{{at: after, end: after + 1}}
+	case i > 0:
+		before := obj.Members[i-1].Value
+		at2 := before.EndOffset + len(before.AfterExtra)
+		comma = []splice{{at: at2, end: at2 + 1}}
+	}
+	one := cut(b, at, end)
+	if len(comma) > 0 && comma[0].at >= one.at && comma[0].end <= one.end {
+		comma = nil
+	}
+	return append(comma, one)
 }

@@ -1,24 +1,34 @@
 package setup
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
+	"net/url"
+	"slices"
 	"strings"
 )
 
 // Setup edits the settings of the clients of one user.
 type Setup struct {
-	// Dir is Breakwater's data folder, where what was changed is noted down
-	// before it is changed.
+	// Dir is Breakwater's data folder, where what was changed is recorded before
+	// it is changed, with copies of the files. Every data folder has its own.
 	Dir string
 	// Home is the user's folder; Getenv looks variables up that move a client's
 	// settings elsewhere.
 	Home   string
 	Getenv func(string) string
+	// Secrets keeps keys and tokens that are replaced. Without it a file with
+	// one is left alone.
+	Secrets Secrets
+	// Lock is the lock of the data folder; nil uses a file of our own in it.
+	Lock Lock
+}
+
+// Secrets is the store for keys and tokens.
+type Secrets interface {
+	Secret(name string) (value string, ok bool, err error)
+	SetSecret(name, value string) error
+	DeleteSecret(name string) error
 }
 
 // State tells how a client stands.
@@ -28,240 +38,192 @@ type State string
 const (
 	StateNone    State = "none"    // not set up by Breakwater
 	StateSet     State = "set"     // as Breakwater left it
-	StateChanged State = "changed" // set up, and changed since by somebody else
+	StateChanged State = "changed" // set up, and changed since
 )
 
 // Plan is what setting a client up would do.
 type Plan struct {
 	ID, Name string
 	Path     string
-	Exists   bool     // the file is there, so a backup will be made
+	Exists   bool     // the file is there, so a copy will be kept
+	ReadOnly bool     // the file is read-only: the user is asked first
 	Lines    []string // what will stand in it, one value each
 	State    State
-	Problem  string // why it cannot be done, in words for a person
+	Bypass   []string // Codex profiles with a provider of their own
+	Problem  string   // why it cannot be done, in words for a person
+}
+
+// Question is something that only the user can decide.
+type Question string
+
+// The questions. Their answer is given by repeating the call with them.
+const (
+	AskReadOnly Question = "read-only" // write to a file that is read-only?
+	AskCopy     Question = "copy"      // put the copy back, and lose later changes?
+)
+
+// AskError is returned when a step needs the user's consent; nothing was written.
+type AskError struct {
+	Question Question
+	Path     string
+	Reason   string // why it is asked
+}
+
+// Error says what has to be decided.
+func (e *AskError) Error() string {
+	if e.Question == AskCopy {
+		return fmt.Sprintf("%s cannot be undone: %s. A copy of the file from before it was set up is kept.", e.Path, e.Reason)
+	}
+	return fmt.Sprintf("%s is read-only", e.Path)
 }
 
 // Plans returns what can be done for every client.
 func (s Setup) Plans(t Target) []Plan {
-	notes := s.read()
+	notes, failed := s.read()
 	out := make([]Plan, len(clients))
 	for i, c := range clients {
 		out[i] = s.plan(c, t, notes)
+		if failed != nil {
+			out[i].Problem = failed.Error()
+		}
 	}
 	return out
 }
 
 func (s Setup) plan(c client, t Target, notes journal) Plan {
-	p := Plan{ID: c.id, Name: c.name, Path: c.path(s.Home, s.Getenv), State: StateNone}
-	text, err := os.ReadFile(p.Path)
-	p.Exists = err == nil
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		p.Problem = err.Error()
-	}
-	doc, err := c.open(text)
+	p := Plan{ID: c.id, Name: c.name, Path: c.path(s.Home, s.getenv), State: StateNone}
+	f, err := load(p.Path)
+	p.Exists, p.ReadOnly = f.exists, f.readOnly()
 	if err != nil {
 		p.Problem = err.Error()
-		doc, _ = c.open(nil)
 	}
-	if n, ok := notes[c.id]; ok {
-		p.Path, p.State = n.Path, StateSet
-		for _, e := range n.Edits {
-			if raw, _, _ := doc.get(e.Key); raw != e.After {
-				p.State = StateChanged
-			}
+	doc, err := edit(c.format, f.text)
+	if err != nil {
+		p.Problem = err.Error()
+		doc, _ = edit(c.format, nil)
+	}
+	for _, e := range c.edits(t, doc.plain, s.getenv) {
+		p.Lines = append(p.Lines, e.key.String()+" = "+e.value)
+		if _, _, err := doc.set(e.key, e.value); err != nil && p.Problem == "" {
+			p.Problem = err.Error()
 		}
 	}
-	for _, e := range c.edits(t, plainOf(doc), s.Getenv) {
-		p.Lines = append(p.Lines, e.key+" = "+e.value)
+	if c.id == Codex {
+		p.Bypass = codexBypass(p.Path)
+	}
+	if n, ok := notes[c.id]; ok {
+		p.State = stateOf(c, n, f)
+		p.Path = n.Link
 	}
 	return p
 }
 
-func plainOf(doc document) func(string) string {
-	return func(key string) string {
-		_, plain, _ := doc.get(key)
-		return plain
-	}
-}
-
-// Write sets a client up: it keeps a copy of the file beside it, notes down
-// what it is about to change, and then changes it. A client that is set up
-// already is taken back first, so that what was there before stays known.
-func (s Setup) Write(id string, t Target) error {
-	c, ok := find(id)
-	if !ok {
-		return fmt.Errorf("no client is called %q", id)
-	}
-	if _, ok := s.read()[id]; ok {
-		if _, err := s.TakeBack(id); err != nil {
-			return err
-		}
-	}
-	path, err := real(c.path(s.Home, s.Getenv))
+// stateOf compares the file that the client reads with what was written. A file
+// that has come since and wins over ours counts as a change (Q23).
+func stateOf(c client, n note, f settingsFile) State {
+	doc, err := edit(c.format, f.text)
 	if err != nil {
-		return err
-	}
-	text, mode, err := load(path)
-	if err != nil {
-		return err
-	}
-	n := note{Path: path, Made: mode == 0}
-	doc, err := c.open(text)
-	if err != nil {
-		return err
-	}
-	for _, e := range c.edits(t, plainOf(doc), s.Getenv) {
-		ch := change{Key: e.key}
-		ch.Before, _, ch.Had = doc.get(e.key)
-		if ch.After, err = doc.set(e.key, e.value); err != nil {
-			return err
-		}
-		n.Edits = append(n.Edits, ch)
-	}
-	n.Sum = sum(doc.bytes())
-	if !n.Made {
-		n.Backup = path + ".before-breakwater"
-		if err := replace(n.Backup, text, mode); err != nil {
-			return fmt.Errorf("keep a copy: %w", err)
-		}
-	}
-	notes := s.read()
-	notes[id] = n
-	if err := s.write(notes); err != nil {
-		return err
-	}
-	return replace(path, doc.bytes(), mode)
-}
-
-// TakeBack undoes what Write did to a client and returns what it did, in words.
-// A file that nobody touched since gets its former bytes; in any other only the
-// values that are still Breakwater's go. It returns nothing when the client is
-// not set up.
-func (s Setup) TakeBack(id string) (string, error) {
-	notes := s.read()
-	n, ok := notes[id]
-	c, known := find(id)
-	if !ok || !known {
-		return "", nil
-	}
-	done, err := undo(c, n)
-	if err != nil {
-		return "", fmt.Errorf("%s: %w", n.Path, err)
-	}
-	delete(notes, id)
-	return done, s.write(notes)
-}
-
-func undo(c client, n note) (string, error) {
-	text, mode, err := load(n.Path)
-	if err != nil {
-		return "", err
-	}
-	if mode == 0 {
-		return "Already gone: " + n.Path, nil
-	}
-	if sum(text) == n.Sum {
-		return undoWhole(n, mode)
-	}
-	doc, err := c.open(text)
-	if err != nil {
-		return "", err
+		return StateChanged
 	}
 	for _, e := range n.Edits {
-		raw, _, _ := doc.get(e.Key)
-		switch {
-		case raw != e.After: // it is somebody else's by now
-		case e.Had:
-			err = doc.put(e.Key, e.Before)
-		default:
-			err = doc.remove(e.Key)
-		}
-		if err != nil {
-			return "", err
+		if v, _ := doc.get(e.Key); v != e.Value {
+			return StateChanged
 		}
 	}
-	if bytes.Equal(doc.bytes(), text) {
-		return "Left alone: " + n.Path, nil
-	}
-	return "Taken back: " + n.Path, replace(n.Path, doc.bytes(), mode)
+	return StateSet
 }
 
-// undoWhole puts the former file back, byte by byte.
-func undoWhole(n note, mode fs.FileMode) (string, error) {
-	if n.Made {
-		if err := os.Remove(n.Path); err != nil {
-			return "", err
-		}
-		// The client's folder was made with the file; others may have filled it.
-		if home, err := os.UserHomeDir(); err == nil && filepath.Dir(n.Path) != home {
-			_ = os.Remove(filepath.Dir(n.Path))
-		}
-		return "Removed: " + n.Path, nil
-	}
-	before, _, err := load(n.Backup)
+// plain returns a present value as text, empty for none.
+func (e *editor) plain(p path) string {
+	v, _ := e.get(p)
+	return v
+}
+
+// takenOver means that the client was pointed somewhere else since.
+type takenOver struct{ to string }
+
+func (e takenOver) Error() string {
+	return fmt.Sprintf("it points at %s now, which this Breakwater did not write", e.to)
+}
+
+// loopback reports whether an address is on this machine.
+func loopback(address string) bool {
+	u, err := url.Parse(address)
 	if err != nil {
-		return "", err
+		return false
 	}
-	if err := replace(n.Path, before, mode); err != nil {
-		return "", err
-	}
-	return "Restored: " + n.Path, os.Remove(n.Backup)
+	host := u.Hostname()
+	return host == "localhost" || host == "::1" || strings.HasPrefix(host, "127.")
 }
 
-// TakeBackAll takes every client back and returns what it did, one line each.
-// It goes on after an error and returns all of them.
-func (s Setup) TakeBackAll() (done []string, failed error) {
-	for _, c := range clients {
-		line, err := s.TakeBack(c.id)
-		if line != "" {
-			done = append(done, line)
+// undo takes the changes of a note out of the document as it is now. It returns
+// the keys that were changed since and therefore stay.
+func (e *editor) undo(c client, n note, old func(change) (string, error)) (kept []string, err error) {
+	owned := len(c.own) > 0 && !slices.ContainsFunc(n.Edits, func(ch change) bool { return ch.Key.within(c.own) && ch.Had })
+	for _, ch := range n.Edits {
+		if v, ok := e.get(ch.Key); ok && ch.Address && v != ch.Value && (loopback(v) || owned) {
+			return nil, takenOver{v}
 		}
-		failed = errors.Join(failed, err)
 	}
-	return done, failed
+	for _, ch := range slices.Backward(n.Edits) {
+		if owned && ch.Key.within(c.own) || !e.has(ch.Key) {
+			continue
+		}
+		if v, _ := e.get(ch.Key); v != ch.Value {
+			kept = append(kept, ch.Key.String())
+			continue
+		}
+		if err := e.undoOne(ch, old); err != nil {
+			return nil, err
+		}
+	}
+	if owned && e.has(c.own) {
+		if err := e.remove(c.own); err != nil {
+			return nil, err
+		}
+	}
+	if c.id == Codex && !e.has(c.own) {
+		if users := codexUses(e.tree); len(users) > 0 {
+			return nil, fmt.Errorf("the profile %q uses the provider breakwater; give it another one first", users[0])
+		}
+	}
+	return kept, e.sweep(n)
 }
 
-// real follows links, so that a linked file stays one.
-func real(path string) (string, error) {
-	if to, err := filepath.EvalSymlinks(path); err == nil {
-		return to, nil
-	} else if !errors.Is(err, fs.ErrNotExist) {
-		return "", err
+func (e *editor) undoOne(ch change, old func(change) (string, error)) error {
+	if !ch.Had {
+		return e.remove(ch.Key)
 	}
-	return path, nil
-}
-
-// load reads a file and its mode; a missing one is empty with mode 0.
-func load(path string) ([]byte, fs.FileMode, error) {
-	info, err := os.Stat(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, 0, nil
-	}
-	if err != nil {
-		return nil, 0, err
-	}
-	b, err := os.ReadFile(path)
-	return b, info.Mode().Perm(), err
-}
-
-// replace writes a file whole or not at all; mode 0 makes a private one.
-func replace(path string, b []byte, mode fs.FileMode) error {
-	if mode == 0 {
-		mode = 0o600
-	}
-	dir := filepath.Dir(path)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
-	}
-	f, err := os.CreateTemp(dir, "."+strings.TrimPrefix(filepath.Base(path), ".")+".*")
+	raw, err := old(ch)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.Remove(f.Name()) }() // it is gone once renamed
-	_, err = f.Write(b)
-	err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close())
-	if err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
+	return e.restore(ch.Key, raw)
 }
+
+// sweep takes out the objects that were made for our values and are empty now.
+func (e *editor) sweep(n note) error {
+	for _, ch := range slices.Backward(n.Edits) {
+		for k := len(ch.Key) - 1; ch.Made > 0 && k >= ch.Made; k-- {
+			if m, ok := lookup(e.tree, ch.Key[:k]).(map[string]any); ok && len(m) == 0 {
+				if err := e.remove(ch.Key[:k]); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// missing returns how much of a key's way is there: the length of its first
+// part that is not, 0 when only the value itself is missing.
+func (e *editor) missing(p path) int {
+	for k := 1; k < len(p); k++ {
+		if !e.has(p[:k]) {
+			return k
+		}
+	}
+	return 0
+}
+
+var errNoClient = errors.New("there is no such agent")

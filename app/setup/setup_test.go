@@ -70,7 +70,7 @@ var files = []struct {
 	{
 		Codex, ".codex/config.toml",
 		"[tui]\nx = 1\n\n[ model_providers . \"breakwater\" ] # by hand\nbase_url = \"http://127.0.0.1:1/v1\"\n\n[[list]]\ny = 2",
-		"model_provider = \"breakwater\"\n[tui]\nx = 1\n\n[ model_providers . \"breakwater\" ] # by hand\nbase_url = \"http://127.0.0.1:7411/v1\"\nname = \"Breakwater\"\nwire_api = \"responses\"\n\n[[list]]\ny = 2\n",
+		"model_provider = \"breakwater\"\n[tui]\nx = 1\n\n[ model_providers . \"breakwater\" ] # by hand\nbase_url = \"http://127.0.0.1:7411/v1\"\nname = \"Breakwater\"\nwire_api = \"responses\"\n\n[[list]]\ny = 2",
 	},
 	{
 		Aider, ".aider.conf.yml", "## mine\nmodel: gpt-5.1\nread:\n  - openai-api-base: no\n#openai-api-key: x\n",
@@ -98,11 +98,11 @@ func TestFilesKeepTheirCommentsAndLayout(t *testing.T) {
 		if err != nil || info.Mode().Perm() != 0o640 {
 			t.Errorf("%s: mode %v, %v", f.id, info.Mode(), err)
 		}
-		if s.text(t, f.name+".before-breakwater") != f.before {
-			t.Errorf("%s: no backup", f.id)
+		if copies, _ := filepath.Glob(filepath.Join(s.Dir, "clients."+f.id+".*.copy")); len(copies) != 1 {
+			t.Errorf("%s: copies %v", f.id, copies)
 		}
-		if done, err := s.TakeBack(f.id); err != nil || !strings.HasPrefix(done, "Restored: ") || s.text(t, f.name) != f.before {
-			t.Errorf("%s taken back: %q, %v\n%s", f.id, done, err, s.text(t, f.name))
+		if done, err := s.Undo(f.id); err != nil || !strings.HasPrefix(done, "Restored: ") || s.text(t, f.name) != f.before {
+			t.Errorf("%s undone: %q, %v\n%s", f.id, done, err, s.text(t, f.name))
 		}
 		left, _ := filepath.Glob(filepath.Join(s.Home, filepath.Dir(f.name), "*reakwater*"))
 		if len(left) > 0 || s.state(t, f.id).State != StateNone {
@@ -124,7 +124,7 @@ func TestFilesThatAreMissingAreMadeAndRemoved(t *testing.T) {
 			t.Errorf("%+v", p)
 		}
 	}
-	done, err := s.TakeBackAll()
+	done, err := s.UndoAll(nil)
 	if err != nil || len(done) != len(clients) {
 		t.Fatal(done, err)
 	}
@@ -133,7 +133,7 @@ func TestFilesThatAreMissingAreMadeAndRemoved(t *testing.T) {
 			t.Errorf("%+v", p)
 		}
 	}
-	if done, err := s.TakeBackAll(); len(done) > 0 || err != nil {
+	if done, err := s.UndoAll(nil); len(done) > 0 || err != nil {
 		t.Error("twice: ", done, err)
 	}
 }
@@ -151,10 +151,10 @@ func TestWhatOthersChangedSinceStays(t *testing.T) {
 	if p := s.state(t, Codex); p.State != StateChanged {
 		t.Error(p.State)
 	}
-	if done, err := s.TakeBack(Codex); err != nil || !strings.HasPrefix(done, "Taken back: ") {
+	if done, err := s.Undo(Codex); err != nil || !strings.HasPrefix(done, "Undone: ") {
 		t.Error(done, err)
 	}
-	if got := s.text(t, ".codex/config.toml"); got != "model_provider = \"openai\"\n\n[model_providers.breakwater]\nname = \"mine\"\n[tui]\nx = 1\n" {
+	if got := s.text(t, ".codex/config.toml"); got != "model_provider = \"openai\"\n[tui]\nx = 1\n" {
 		t.Errorf("%q", got)
 	}
 }
@@ -169,7 +169,7 @@ func TestOwnValuesGoWithTheirEmptyObjects(t *testing.T) {
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.TakeBack(OpenCode); err != nil {
+	if _, err := s.Undo(OpenCode); err != nil {
 		t.Fatal(err)
 	}
 	if got := strings.Join(strings.Fields(s.text(t, ".config/opencode/opencode.json")), " "); got != `{ "model": "x" }` {
@@ -188,7 +188,7 @@ func TestSettingUpTwiceKeepsTheFirstBackup(t *testing.T) {
 	if got := s.text(t, ".claude/settings.json"); !strings.Contains(got, "127.0.0.1:2") || strings.Contains(got, "AUTH_TOKEN") {
 		t.Error("a sign-in of its own needs no token: ", got)
 	}
-	if _, err := s.TakeBack(ClaudeCode); err != nil || s.text(t, ".claude/settings.json") != before {
+	if _, err := s.Undo(ClaudeCode); err != nil || s.text(t, ".claude/settings.json") != before {
 		t.Error(s.text(t, ".claude/settings.json"), err)
 	}
 }
@@ -206,7 +206,7 @@ func TestFilesThatAreNotUnderstoodAreLeftAlone(t *testing.T) {
 		if got := s.text(t, f[0]); got != f[1] {
 			t.Errorf("%s became %q", id, got)
 		}
-		if done, err := s.TakeBackAll(); len(done) > 0 || err != nil {
+		if done, err := s.UndoAll(nil); len(done) > 0 || err != nil {
 			t.Error(done, err)
 		}
 	}
@@ -239,7 +239,7 @@ func TestCrashBetweenNoteAndWrite(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(s.Home, ".codex/config.toml"), []byte(before), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if done, err := s.TakeBack(Codex); err != nil || !strings.HasPrefix(done, "Left alone: ") || s.text(t, ".codex/config.toml") != before {
+	if done, err := s.Undo(Codex); err != nil || !strings.HasPrefix(done, "Left as it was: ") || s.text(t, ".codex/config.toml") != before {
 		t.Error(done, err)
 	}
 }

@@ -220,7 +220,7 @@ func dialogScenes() []scene {
 	add("client_ask", "empty", "settings/clients", func(b *bench) { pageOf[*settings](b).clients.cards[1].ask() })
 	add("client_set", "busy", "settings/clients", func(b *bench) {
 		pageOf[*settings](b).clients.cards[0].ask()
-		b.push(view.T("Write"))
+		b.push(view.T("Set up"))
 		row := b.fake.rows[0]
 		row.Client, row.At = setup.ClaudeCode, b.clock
 		b.activity = append(b.activity, row)

@@ -4,6 +4,7 @@ package windows
 
 import (
 	"context"
+	"errors"
 	"reflect"
 	"slices"
 	"strings"
@@ -16,7 +17,7 @@ import (
 	"breakwater/proxy/control"
 )
 
-// clientSettings set the coding agents up and take that back.
+// clientSettings set the coding agents up and undo that.
 type clientSettings struct {
 	u     *ui
 	plans []setup.Plan
@@ -78,15 +79,33 @@ func (p *clientSettings) apply() {
 	}
 }
 
-// change runs one change of a file and looks again.
-func (p *clientSettings) change(run func() error, done string) {
-	call(p.u, func(context.Context) (struct{}, error) { return struct{}{}, run() }, func(struct{}) {
+// change runs one change of a file and reads the files again. What only the
+// user can decide is asked, and the change run again with the answers.
+func (p *clientSettings) change(run func(...setup.Question) error, done string, agreed ...setup.Question) {
+	call(p.u, func(context.Context) (struct{}, error) { return struct{}{}, run(agreed...) }, func(struct{}) {
 		p.u.frame.tell(done)
 		p.load()
 	}, func(err error) {
+		if q, ok := errors.AsType[*setup.AskError](err); ok {
+			p.consent(q, func() { p.change(run, done, append(agreed, q.Question)...) })
+			return
+		}
 		p.u.frame.say(view.Tf("Nothing was written: %s", err))
 		p.load()
 	})
+}
+
+// consent asks a question about a file and goes on when the user agrees.
+func (p *clientSettings) consent(q *setup.AskError, then func()) {
+	var m *modal
+	head, body, agree := view.ClientQuestion(q)
+	cancel := newButton(view.T("Cancel"), func() { m.cancel() })
+	ok := newPrimary(agree, func() { m.cancel(); then() })
+	title := newText(head, view.RoleText).bold().wrapped()
+	title.size = 15
+	m = openModal(p.u.win.Canvas(), container.New(inset{20, gapEdge, 16, gapEdge}, container.New(stack{gap},
+		title, newText(body, view.RoleMuted).wrapped(), container.New(inset{8, 0, 0, 0}, rightAligned(cancel, ok)))), 520, 0, nil)
+	p.u.win.Canvas().Focus(cancel)
 }
 
 // clientCard is one agent.
@@ -104,7 +123,7 @@ type clientCard struct {
 
 func newClientCard(p *clientSettings) *clientCard {
 	c := &clientCard{p: p, state: newBadge(), name: newText("", view.RoleText).bold(), note: newText("", view.RoleMuted).wrapped(), lines: newMono("").wrapped()}
-	c.write, c.back = newPrimary(view.T("Write…"), c.ask), newButton(view.T("Take back"), c.takeBack)
+	c.write, c.back = newPrimary(view.T("Set up…"), c.ask), newButton(view.T("Undo"), c.undo)
 	head := container.New(sized{height: buttonHeight}, container.New(line{gap: gapGroup, grow: c.state}, c.name, c.state, c.back, c.write))
 	lines := newPanel("background", true, 4, container.New(inset{6, 10, 6, 10}, c.lines))
 	c.box = newPanel(colorCard, true, radius, container.New(inset{10, gapGroup, 12, gapGroup}, container.New(stack{gap}, head, lines, c.note)))
@@ -130,10 +149,10 @@ func (c *clientCard) ask() {
 	p := c.plan
 	var m *modal
 	cancel := newButton(view.T("Cancel"), func() { m.cancel() })
-	ok := newPrimary(view.T("Write"), func() {
+	ok := newPrimary(view.T("Set up"), func() {
 		m.cancel()
 		t := c.p.target()
-		c.p.change(func() error { return c.p.u.options.Clients.Write(p.ID, t) }, view.ClientAfter(p))
+		c.p.change(func(agreed ...setup.Question) error { return c.p.u.options.Clients.Write(p.ID, t, agreed...) }, view.ClientAfter(p))
 	})
 	title := newText(view.Tf("Set %s up?", p.Name), view.RoleText).bold().wrapped()
 	title.size = 15
@@ -143,10 +162,10 @@ func (c *clientCard) ask() {
 	c.p.u.win.Canvas().Focus(ok)
 }
 
-func (c *clientCard) takeBack() {
+func (c *clientCard) undo() {
 	p := c.plan
-	c.p.change(func() error {
-		_, err := c.p.u.options.Clients.TakeBack(p.ID)
+	c.p.change(func(agreed ...setup.Question) error {
+		_, err := c.p.u.options.Clients.Undo(p.ID, agreed...)
 		return err
-	}, view.Tf("%s is as it was before.", p.Name))
+	}, view.Tf("%s is no longer set up.", p.Name))
 }

@@ -27,7 +27,7 @@ func TestAgentsAreSetUpAfterAskingAndTakenBack(t *testing.T) {
 		t.Fatal("written without asking")
 	}
 	test.Tap(p.cards[1].write)
-	b.push("Write")
+	b.push("Set up")
 	text, err := os.ReadFile(file)
 	if err != nil || !strings.Contains(string(text), `base_url = "http://127.0.0.1:7411/v1"`) {
 		t.Fatal(string(text), err)
@@ -44,7 +44,7 @@ func TestAgentsAreSetUpAfterAskingAndTakenBack(t *testing.T) {
 	if _, err := os.Stat(file); err == nil {
 		t.Error("the file is still there")
 	}
-	b.wantShown("Codex is as it was before.")
+	b.wantShown("Codex is no longer set up.")
 }
 
 func TestAgentsAreShownOnceTheAddressIsKnown(t *testing.T) {
