@@ -22,6 +22,7 @@ import (
 // should, and with nonsense otherwise.
 type nonsense struct {
 	l      net.Listener
+	says   string       // to everything but the model list, in place of nonsense
 	open   atomic.Int64 // connections
 	spoken atomic.Int64 // answers
 }
@@ -84,6 +85,10 @@ func (n *nonsense) serve(c net.Conn) {
 			continue
 		}
 		id := uint64(n.spoken.Add(1))
+		if n.says != "" {
+			_, _ = io.WriteString(c, n.says) // it may have gone
+			return
+		}
 		r := rand.New(rand.NewPCG(id, 15))
 		raw, stalls := answerOf(r)
 		if stalls && r.IntN(2) == 0 {

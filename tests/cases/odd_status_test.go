@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"breakwater/proxy/control"
 	"breakwater/proxy/simulator"
 	"breakwater/tests/scenario"
 )
@@ -41,6 +42,37 @@ func TestUpstreamSays499(t *testing.T) {
 			}
 			if c := k.Connection("alpha"); c.State != "serving" || k.CoolsFor("alpha") != 0 {
 				t.Errorf("alpha is %s", c.State)
+			}
+		})
+	}
+}
+
+// Statuses that bring nothing, or that HTTP does not have, are broken answers:
+// another connection serves the request, and no client gets them.
+func TestStatusesThatAreNoAnswer(t *testing.T) {
+	for _, line := range []string{
+		"000 None", "001 One", "099 Almost", "101 Switching Protocols", "600 More", "999 Most", "-1 Less", "2000 Long",
+		"204 No Content", "205 Reset Content", "304 Not Modified", "302 Found",
+	} {
+		t.Run(line, func(t *testing.T) {
+			up := newNonsense(t)
+			up.says = "HTTP/1.1 " + line + "\r\nContent-Type: application/json\r\nContent-Length: 0\r\n\r\n"
+			k := scenario.Start(t)
+			odd := k.Add("odd", "demo-oauth", func(in *control.ConnectionInput) { in.BaseURL = up.url() })
+			alone := k.Post("/v1/messages", scenario.Messages)
+			if alone.Status != 502 && alone.Status != 429 {
+				t.Errorf("alone: %d %v %s", alone.Status, alone.Err, alone.Body)
+			}
+			k.Add("alpha", "demo")
+			for _, ask := range asks {
+				rearm(t, k, odd.ID)
+				n := up.spoken.Load()
+				if a := k.Post(ask.path, ask.body); a.Status != 200 || a.From() != "alpha" {
+					t.Errorf("%s: %d %v %s", ask.name, a.Status, a.Err, a.Body)
+				}
+				if up.spoken.Load() == n {
+					t.Errorf("%s: it was not asked", ask.name)
+				}
 			}
 		})
 	}
