@@ -69,14 +69,7 @@ func inUse(dir string) (bool, error) {
 	if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
 		return false, nil
 	}
-	instance, err := proxy.Claim(dir)
-	if _, ok := errors.AsType[*proxy.RunningError](err); ok {
-		return true, nil
-	}
-	if err != nil {
-		return false, err
-	}
-	return false, instance.Release()
+	return proxy.Running(dir)
 }
 
 // undo is one thing that Breakwater may have set up outside its data folder

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"time"
 
 	"breakwater/db"
 	"breakwater/proxy"
@@ -59,10 +60,36 @@ func window(ctx context.Context, o options) int {
 	return 0
 }
 
+// startLimit is how long a Breakwater that has just been started may take to
+// publish its address.
+const startLimit = 15 * time.Second
+
+// publishedAddress returns where the Breakwater that uses the folder answers;
+// one that is starting has not said so yet.
+func publishedAddress(ctx context.Context, dir string) (url string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, startLimit)
+	defer cancel()
+	again := time.NewTicker(50 * time.Millisecond)
+	defer again.Stop()
+	for {
+		if url, err = proxy.Address(dir); err == nil {
+			return url, nil
+		}
+		if running, failed := inUse(dir); failed != nil || !running {
+			return "", err
+		}
+		select {
+		case <-ctx.Done():
+			return "", err
+		case <-again.C:
+		}
+	}
+}
+
 // runningInstance returns the address and the token of the Breakwater that
 // uses the data folder.
 func runningInstance(ctx context.Context, o options) (url, token string, err error) {
-	if url, err = proxy.Address(o.dataDir); err != nil {
+	if url, err = publishedAddress(ctx, o.dataDir); err != nil {
 		return "", "", err
 	}
 	secrets, err := db.OpenSecrets(ctx, o.dataDir, db.SecretsOptions{})

@@ -5,6 +5,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"breakwater/folder"
 )
 
 // hintFile is an empty file in the data folder: the window has told that the
@@ -40,7 +42,7 @@ func (w *window) keepHint() {
 	if path == "" {
 		return
 	}
-	if err := os.WriteFile(path, nil, 0o600); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := folder.Write(path, nil); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		w.log.Debug("the hint about the tray will be shown again", "error", err)
 	}
 }

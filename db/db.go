@@ -80,7 +80,7 @@ func openWith(ctx context.Context, o Options, steps []migration) (*Store, error)
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("data directory: %w", err)
 	}
-	removeLeftovers(o.Dir, o.Log)
+	removeLeftovers(ctx, o.Dir, o.Log)
 	path := filepath.Join(o.Dir, FileName)
 	s := &Store{path: path, log: o.Log, now: o.Now}
 

@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+
+	"breakwater/folder"
 )
 
 // DefaultDir returns the data directory by the platform's convention:
@@ -50,35 +52,11 @@ func touchPrivate(path string) error {
 
 // temporary is the pattern of the names under which a file is written before it
 // takes its place.
-func temporary(name string) string { return name + ".*.tmp" }
+func temporary(name string) string { return folder.Temporary(name) }
 
 // writePrivate replaces a file in one step: it has the old content or the new
 // one after a crash, never half of either.
-func writePrivate(path string, content []byte) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(path), temporary(filepath.Base(path))) // mode 0600
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			os.Remove(f.Name())
-		}
-	}()
-	_, err = f.Write(content)
-	if err == nil {
-		err = f.Sync()
-	}
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	if err != nil {
-		return err
-	}
-	if err = os.Rename(f.Name(), path); err != nil {
-		return err
-	}
-	return syncDir(filepath.Dir(path))
-}
+func writePrivate(path string, content []byte) error { return folder.Write(path, content) }
 
 func syncFile(path string) error {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
@@ -90,16 +68,7 @@ func syncFile(path string) error {
 
 // syncDir makes a rename or removal in dir survive a power cut. Windows knows
 // no such call and needs none.
-func syncDir(dir string) error {
-	if runtime.GOOS == "windows" {
-		return nil
-	}
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
-}
+func syncDir(dir string) error { return folder.SyncDir(dir) }
 
 // DemoDir is the folder inside the data directory that --demo keeps to.
 const DemoDir = "demo"

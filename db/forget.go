@@ -14,7 +14,7 @@ import (
 
 // ours are the beginnings of the names of all files that a data directory
 // holds, and its folders.
-var ours = []string{FileName, "secrets.", "instance.", "clients."}
+var ours = []string{FileName, "secrets.", "instance.", "clients.", "tray-hint-shown", "demo.log"}
 
 // Forget deletes everything that belongs to a data directory: its secrets in
 // the keychain, its files, the demo's directory inside, and the directory when

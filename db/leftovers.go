@@ -1,10 +1,13 @@
 package db
 
 import (
+	"context"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"regexp"
+
+	"breakwater/folder"
 )
 
 // trialSuffix is in the name of the file with which tryToWrite looks for space.
@@ -14,13 +17,20 @@ const trialSuffix = ".trial"
 // killed: those of writePrivate, which may hold secrets, encrypted or the key to
 // them, and copies of the database.
 var halfWritten = regexp.MustCompile(`^(` + regexp.QuoteMeta(secretsFile) + `|` + regexp.QuoteMeta(keyFile) + `|` +
-	regexp.QuoteMeta(choiceFile) + `|` + regexp.QuoteMeta(FileName) + `(\.seal|` + regexp.QuoteMeta(trialSuffix) + `))\.[0-9]+\.tmp$|^` +
+	regexp.QuoteMeta(choiceFile) + `|instance\.addr|` + regexp.QuoteMeta(FileName) + `(\.seal|` + regexp.QuoteMeta(trialSuffix) + `))\.[0-9]+\.tmp$|^` +
 	regexp.QuoteMeta(FileName) + `(` + regexp.QuoteMeta(halfSuffix) + `|` + regexp.QuoteMeta(restoredSuffix) + `(-wal|-shm|-journal)?)$`)
 
 // removeLeftovers deletes what a killed program left half written in its data
 // directory. Only the program that has claimed the directory may do so. A file
 // that stays does no harm to the start, so that an error is only logged.
-func removeLeftovers(dir string, log *slog.Logger) {
+func removeLeftovers(ctx context.Context, dir string, log *slog.Logger) {
+	// The command line may be writing a file of these names just now.
+	unlock, err := folder.Lock(ctx, dir)
+	if err != nil {
+		log.Warn("files that were left half written stay", "error", err)
+		return
+	}
+	defer unlock()
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return // opening the database says it better

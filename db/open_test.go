@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"breakwater/folder"
 	"breakwater/proxy/control"
 )
 
@@ -48,7 +49,7 @@ func TestOneFileAtRest(t *testing.T) {
 	for _, e := range entries {
 		names = append(names, e.Name())
 	}
-	if got := strings.Join(names, " "); got != FileName+" "+FileName+".seal" {
+	if got := strings.Join(names, " "); got != FileName+" "+FileName+".seal "+folder.LockName {
 		t.Errorf("files: %s", got)
 	}
 	if _, err := s.Connections(t.Context()); err == nil {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"breakwater/folder"
 	"breakwater/proxy/control"
 )
 
@@ -82,21 +83,40 @@ func OpenSecrets(ctx context.Context, dir string, o SecretsOptions) (control.Sec
 	if err != nil {
 		return nil, err
 	}
-	switch remembered {
-	case FileSecrets:
-		return secretsInFile(dir)
-	case KeychainSecrets:
-		k, err := openKeychain(ctx, dir, answers)
-		if err != nil {
-			return nil, fmt.Errorf("the secrets of %s are in the keychain (%s=%s would begin a file without them): %w", dir, SecretsEnv, FileSecrets, err)
-		}
-		return k, nil
+	if remembered != "" {
+		return secretsIn(ctx, dir, remembered)
 	}
 	return chooseSecrets(ctx, dir, o.Log)
 }
 
-// chooseSecrets decides at the first start and remembers it.
+// secretsIn opens the secrets in the place that was chosen before.
+func secretsIn(ctx context.Context, dir, place string) (control.Secrets, error) {
+	if place == FileSecrets {
+		return secretsInFile(dir)
+	}
+	k, err := openKeychain(ctx, dir, answers)
+	if err != nil {
+		return nil, fmt.Errorf("the secrets of %s are in the keychain (%s=%s would begin a file without them): %w", dir, SecretsEnv, FileSecrets, err)
+	}
+	return k, nil
+}
+
+// chooseSecrets decides at the first start and remembers it. Two processes
+// must not choose differently: each would make secrets that the other does not
+// see.
 func chooseSecrets(ctx context.Context, dir string, log *slog.Logger) (control.Secrets, error) {
+	unlock, err := folder.Lock(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	remembered, err := rememberedChoice(dir)
+	if err != nil {
+		return nil, err
+	}
+	if remembered != "" { // another process has chosen meanwhile
+		return secretsIn(ctx, dir, remembered)
+	}
 	var s control.Secrets
 	k, err := openKeychain(ctx, dir, canStore)
 	switch {
@@ -110,7 +130,7 @@ func chooseSecrets(ctx context.Context, dir string, log *slog.Logger) (control.S
 			return nil, err
 		}
 	}
-	if err := writePrivate(filepath.Join(dir, choiceFile), []byte(s.Backend()+"\n")); err != nil {
+	if err := folder.Write(filepath.Join(dir, choiceFile), []byte(s.Backend()+"\n")); err != nil {
 		return nil, fmt.Errorf("remember where secrets are: %w", err)
 	}
 	return s, nil
@@ -119,7 +139,7 @@ func chooseSecrets(ctx context.Context, dir string, log *slog.Logger) (control.S
 // rememberedChoice returns the place chosen at an earlier start. A secrets file
 // counts as a choice: what it holds must not go out of sight.
 func rememberedChoice(dir string) (string, error) {
-	text, err := os.ReadFile(filepath.Join(dir, choiceFile))
+	text, err := folder.Read(filepath.Join(dir, choiceFile))
 	if err == nil {
 		switch choice := strings.TrimSpace(string(text)); choice {
 		case KeychainSecrets, FileSecrets:
@@ -127,10 +147,13 @@ func rememberedChoice(dir string) (string, error) {
 		}
 		return "", fmt.Errorf("%w: %s holds neither %q nor %q", ErrSecretsDamaged, filepath.Join(dir, choiceFile), KeychainSecrets, FileSecrets)
 	}
+	if errors.Is(err, folder.ErrNotPlain) || errors.Is(err, folder.ErrTooLarge) {
+		return "", fmt.Errorf("%w: %w", ErrSecretsDamaged, err)
+	}
 	if !errors.Is(err, os.ErrNotExist) {
 		return "", fmt.Errorf("where secrets are: %w", err)
 	}
-	if _, err := os.Stat(filepath.Join(dir, secretsFile)); err == nil {
+	if _, err := os.Lstat(filepath.Join(dir, secretsFile)); err == nil {
 		return FileSecrets, nil
 	}
 	return "", nil

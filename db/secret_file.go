@@ -2,6 +2,7 @@ package db
 
 import (
 	"bytes"
+	"context"
 	"crypto/aes"
 	"crypto/cipher"
 	"crypto/rand"
@@ -11,8 +12,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"sync"
 
+	"breakwater/folder"
 	"breakwater/proxy/control"
 )
 
@@ -27,11 +28,10 @@ var secretsMagic = []byte("breakwater-secrets-1\n")
 
 // fileSecrets keeps secrets in one AES-256-GCM file; the key lies beside it,
 // readable by its owner only. That keeps secrets out of backups, logs and
-// searches, not from a program that runs as the same user.
-type fileSecrets struct {
-	dir string
-	mu  sync.Mutex // one reader or writer of the file at a time
-}
+// searches, not from a program that runs as the same user. Changes are made
+// under the folder's lock; reading needs none, because a file is replaced in
+// one step and its key, once made, stays.
+type fileSecrets struct{ dir string }
 
 // secretsInFile makes sure that the file, if there is one, can be read.
 func secretsInFile(dir string) (control.Secrets, error) {
@@ -50,11 +50,13 @@ func (f *fileSecrets) damaged(format string, args ...any) error {
 // each time: the command line may have changed it, and decrypted keys should
 // not lie about in memory longer than needed.
 func (f *fileSecrets) load() (map[string]string, error) {
-	sealed, err := os.ReadFile(filepath.Join(f.dir, secretsFile))
-	if errors.Is(err, os.ErrNotExist) {
+	sealed, err := folder.Read(filepath.Join(f.dir, secretsFile))
+	switch {
+	case errors.Is(err, os.ErrNotExist):
 		return map[string]string{}, nil
-	}
-	if err != nil {
+	case errors.Is(err, folder.ErrNotPlain), errors.Is(err, folder.ErrTooLarge):
+		return nil, f.damaged("%v", errors.Unwrap(err))
+	case err != nil:
 		return nil, fmt.Errorf("read secrets: %w", err)
 	}
 	box, err := f.cipher(false)
@@ -90,7 +92,7 @@ func (f *fileSecrets) store(all map[string]string) error {
 	rand.Read(nonce) // never fails
 	sealed := append(bytes.Clone(secretsMagic), nonce...)
 	sealed = box.Seal(sealed, nonce, plain, secretsMagic)
-	if err := writePrivate(filepath.Join(f.dir, secretsFile), sealed); err != nil {
+	if err := folder.Write(filepath.Join(f.dir, secretsFile), sealed); err != nil {
 		return fmt.Errorf("write secrets: %w", spaceless(err))
 	}
 	return nil
@@ -100,17 +102,19 @@ func (f *fileSecrets) store(all map[string]string) error {
 // file that was encrypted with another.
 func (f *fileSecrets) cipher(create bool) (cipher.AEAD, error) {
 	path := filepath.Join(f.dir, keyFile)
-	text, err := os.ReadFile(path)
+	text, err := folder.Read(path)
 	switch {
 	case errors.Is(err, os.ErrNotExist) && create:
 		key := make([]byte, keyBytes)
 		rand.Read(key) // never fails
 		text = []byte(hex.EncodeToString(key) + "\n")
-		if err := writePrivate(path, text); err != nil {
+		if err := folder.Write(path, text); err != nil {
 			return nil, fmt.Errorf("write the key of the secrets: %w", spaceless(err))
 		}
 	case errors.Is(err, os.ErrNotExist):
 		return nil, f.damaged("its key file %s is missing", keyFile)
+	case errors.Is(err, folder.ErrNotPlain), errors.Is(err, folder.ErrTooLarge):
+		return nil, f.damaged("its key file %s is not readable: %v", keyFile, errors.Unwrap(err))
 	case err != nil:
 		return nil, fmt.Errorf("read the key of the secrets: %w", err)
 	}
@@ -125,22 +129,20 @@ func (f *fileSecrets) cipher(create bool) (cipher.AEAD, error) {
 	return cipher.NewGCM(block)
 }
 
-// change loads, changes and stores; a damaged file is never written over.
-func (f *fileSecrets) change(fn func(map[string]string)) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	all, err := f.load()
-	if err != nil {
-		return err
-	}
-	fn(all)
-	return f.store(all)
+// change loads, changes and stores what fn has changed; a damaged file is never
+// written over.
+func (f *fileSecrets) change(fn func(map[string]string) (changed bool)) error {
+	return folder.Change(context.Background(), f.dir, func() error {
+		all, err := f.load()
+		if err != nil || !fn(all) {
+			return err
+		}
+		return f.store(all)
+	})
 }
 
 // Secret returns the value stored under name.
 func (f *fileSecrets) Secret(name string) (value string, ok bool, err error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
 	all, err := f.load()
 	if err != nil {
 		return "", false, err
@@ -151,12 +153,35 @@ func (f *fileSecrets) Secret(name string) (value string, ok bool, err error) {
 
 // SetSecret stores a value; it has reached the disk when the call returns.
 func (f *fileSecrets) SetSecret(name, value string) error {
-	return f.change(func(all map[string]string) { all[name] = value })
+	return f.change(func(all map[string]string) bool {
+		all[name] = value
+		return true
+	})
+}
+
+// AddSecret stores a value unless there is one, and returns the one that is
+// stored then.
+func (f *fileSecrets) AddSecret(name, value string) (stored string, err error) {
+	err = f.change(func(all map[string]string) bool {
+		if stored = all[name]; stored != "" {
+			return false
+		}
+		stored, all[name] = value, value
+		return true
+	})
+	if err != nil {
+		return "", err
+	}
+	return stored, nil
 }
 
 // DeleteSecret forgets a value; an unknown name is no error.
 func (f *fileSecrets) DeleteSecret(name string) error {
-	return f.change(func(all map[string]string) { delete(all, name) })
+	return f.change(func(all map[string]string) bool {
+		_, there := all[name]
+		delete(all, name)
+		return there
+	})
 }
 
 // Backend returns FileSecrets.

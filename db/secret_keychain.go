@@ -2,6 +2,7 @@ package db
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -10,6 +11,8 @@ import (
 	"time"
 
 	"github.com/zalando/go-keyring"
+
+	"breakwater/folder"
 )
 
 // keychainService is the name under which the keychain lists our secrets.
@@ -22,6 +25,7 @@ const callLimit = time.Minute
 // keychain keeps secrets in the system's own store. Two data directories of
 // one user never share an account name.
 type keychain struct {
+	dir    string
 	prefix string
 }
 
@@ -38,7 +42,7 @@ func openKeychain(ctx context.Context, dir string, probe func(*keychain) error) 
 		full = real
 	}
 	sum := sha256.Sum256([]byte(full))
-	k := &keychain{prefix: hex.EncodeToString(sum[:4]) + "/"}
+	k := &keychain{dir: dir, prefix: hex.EncodeToString(sum[:4]) + "/"}
 	ctx, cancel := context.WithTimeout(ctx, probeLimit)
 	defer cancel()
 	if err := within(ctx, func() error { return probe(k) }); err != nil {
@@ -51,20 +55,22 @@ func openKeychain(ctx context.Context, dir string, probe func(*keychain) error) 
 const probeName = "probe"
 
 // canStore writes, reads and removes a value: a keychain that answers but does
-// not store would lose the first key.
+// not store would lose the first key. The name is this probe's alone: another
+// process that probes must not take the value away.
 func canStore(k *keychain) error {
 	const value = "works"
-	if err := keyring.Set(keychainService, k.prefix+probeName, value); err != nil {
+	name := k.prefix + probeName + "-" + rand.Text()
+	if err := keyring.Set(keychainService, name, value); err != nil {
 		return err
 	}
-	got, err := keyring.Get(keychainService, k.prefix+probeName)
+	got, err := keyring.Get(keychainService, name)
 	switch {
 	case errors.Is(err, keyring.ErrNotFound) || err == nil && got != value:
 		return errors.New("it does not return what was stored")
 	case err != nil:
 		return err
 	}
-	return keyring.Delete(keychainService, k.prefix+probeName)
+	return keyring.Delete(keychainService, name)
 }
 
 // answers asks for a value that is not there: enough for a keychain that has
@@ -123,6 +129,29 @@ func (k *keychain) SetSecret(name, value string) error {
 		return fmt.Errorf("store secret %s: %w", name, err)
 	}
 	return nil
+}
+
+// AddSecret stores a value unless there is one, and returns the one that is
+// stored then. The folder's lock is held until the keychain has answered, also
+// when this call no longer waits for it: a late answer must not replace what
+// another process has stored.
+func (k *keychain) AddSecret(name, value string) (stored string, err error) {
+	kept := make(chan string, 1)
+	err = k.do(func() error {
+		return folder.Change(context.Background(), k.dir, func() error {
+			v, err := keyring.Get(keychainService, k.prefix+name)
+			switch {
+			case errors.Is(err, keyring.ErrNotFound) || err == nil && v == "":
+				v, err = value, keyring.Set(keychainService, k.prefix+name, value)
+			}
+			kept <- v
+			return err
+		})
+	})
+	if err != nil {
+		return "", fmt.Errorf("store secret %s: %w", name, err)
+	}
+	return <-kept, nil
 }
 
 // DeleteSecret forgets a value; an unknown name is no error.

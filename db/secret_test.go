@@ -210,7 +210,7 @@ func TestSecretsFileIsPrivateAndUnreadable(t *testing.T) {
 			t.Errorf("%s can be read", e.Name())
 		}
 	}
-	if names != "secrets.enc secrets.key " {
+	if names != "instance.files.lock secrets.enc secrets.key " {
 		t.Errorf("files: %s", names)
 	}
 	if out := fmt.Sprintf("%v %+v", s, s); strings.Contains(out, "sk-very") {

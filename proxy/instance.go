@@ -1,13 +1,22 @@
 package proxy
 
 import (
+	"context"
 	"errors"
 	"fmt"
-	"os"
+	"io/fs"
 	"path/filepath"
 	"strings"
 
 	"github.com/gofrs/flock"
+
+	"breakwater/folder"
+)
+
+// The files by which the programs of one data directory know of each other.
+const (
+	instanceLock    = "instance.lock"
+	instanceAddress = "instance.addr"
 )
 
 // Instance is the lock that makes a data directory the property of one running
@@ -24,28 +33,81 @@ type RunningError struct{ URL string }
 // Error says where the running one answers.
 func (e *RunningError) Error() string { return "Breakwater is already running at " + e.URL }
 
-// Claim takes the data directory. It returns a *RunningError when another
-// process has it.
+// errTaken means that another process holds the lock of the instance.
+var errTaken = errors.New("the data directory is in use")
+
+// Claim takes the data directory, which must exist. It returns a *RunningError
+// when another process has it.
 func Claim(dir string) (*Instance, error) {
-	i := &Instance{lock: flock.New(filepath.Join(dir, "instance.lock")), addr: filepath.Join(dir, "instance.addr")}
-	ok, err := i.lock.TryLock()
-	if err != nil {
-		return nil, fmt.Errorf("lock the data directory: %w", err)
-	}
-	if !ok {
+	var lock *flock.Flock
+	err := alone(dir, func() (err error) {
+		lock, err = take(dir)
+		return err
+	})
+	if errors.Is(err, errTaken) {
 		url, err := Address(dir)
 		if err != nil {
 			url = "an address that is not known yet"
 		}
 		return nil, &RunningError{URL: url}
 	}
+	if err != nil {
+		return nil, fmt.Errorf("lock the data directory: %w", err)
+	}
+	i := &Instance{lock: lock, addr: filepath.Join(dir, instanceAddress)}
+	// That of a program that was killed would lead to whoever listens there now.
+	// Where it cannot be removed, no address can be published either.
+	_ = folder.Remove(i.addr)
 	return i, nil
+}
+
+// Running reports whether a program uses the data directory, and leaves
+// everything as it is.
+func Running(dir string) (bool, error) {
+	err := alone(dir, func() error {
+		lock, err := take(dir)
+		if err != nil {
+			return err
+		}
+		return lock.Unlock()
+	})
+	switch {
+	case errors.Is(err, errTaken):
+		return true, nil
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return false, fmt.Errorf("look at the lock of the data directory: %w", err)
+	}
+	return false, nil
+}
+
+// alone runs fn under the lock of the folder: a look at the lock of the
+// instance must not keep a program from starting at the same moment. Where the
+// folder cannot be locked, because it is read-only or the disk is full, fn runs
+// all the same.
+func alone(dir string, fn func() error) error {
+	unlock, err := folder.Lock(context.Background(), dir)
+	switch {
+	case err == nil:
+		defer unlock()
+	case errors.Is(err, folder.ErrBusy), errors.Is(err, folder.ErrNotPlain):
+		return err
+	}
+	return fn()
+}
+
+// take takes the lock of the instance, or fails with errTaken.
+func take(dir string) (*flock.Flock, error) {
+	lock, err := folder.Exclusive(filepath.Join(dir, instanceLock))
+	if err == nil && lock == nil {
+		err = errTaken
+	}
+	return lock, err
 }
 
 // Address returns where the Breakwater that uses the data directory answers.
 func Address(dir string) (string, error) {
-	url, err := os.ReadFile(filepath.Join(dir, "instance.addr"))
-	if errors.Is(err, os.ErrNotExist) {
+	url, err := folder.Read(filepath.Join(dir, instanceAddress))
+	if errors.Is(err, fs.ErrNotExist) {
 		return "", errors.New("no Breakwater is running with this data folder")
 	}
 	return strings.TrimSpace(string(url)), err
@@ -54,30 +116,17 @@ func Address(dir string) (string, error) {
 // Publish writes the address under which this program answers, for a second
 // start and for the command line.
 func (i *Instance) Publish(url string) error {
-	tmp := i.addr + ".new"
-	err := os.WriteFile(tmp, []byte(url+"\n"), 0o600)
-	if err == nil {
-		err = os.Rename(tmp, i.addr)
-	}
+	err := folder.Change(context.Background(), filepath.Dir(i.addr), func() error {
+		return folder.Write(i.addr, []byte(url+"\n"))
+	})
 	if err != nil {
-		// An old address, or a part of this one, would lead astray.
-		return fmt.Errorf("publish the address: %w", errors.Join(err, remove(tmp), remove(i.addr)))
-	}
-	return nil
-}
-
-// remove deletes a file that may be missing.
-func remove(file string) error {
-	if err := os.Remove(file); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return err
+		// An old address would lead astray.
+		return fmt.Errorf("publish the address: %w", errors.Join(err, folder.Remove(i.addr)))
 	}
 	return nil
 }
 
 // Release gives the data directory back.
 func (i *Instance) Release() error {
-	if err := remove(i.addr); err != nil {
-		return err
-	}
-	return i.lock.Unlock()
+	return errors.Join(folder.Remove(i.addr), i.lock.Unlock())
 }

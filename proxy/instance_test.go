@@ -1,9 +1,12 @@
 package proxy
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
+
+	"breakwater/folder"
 )
 
 func TestInstance(t *testing.T) {
@@ -19,7 +22,7 @@ func TestInstance(t *testing.T) {
 		if url, err := Address(dir); err != nil || url != "http://127.0.0.1:7411" {
 			t.Fatal(url, err)
 		}
-		if err := os.Mkdir(filepath.Join(dir, "instance.addr.new"), 0o700); err != nil { // stands in its way
+		if err := errors.Join(os.Remove(filepath.Join(dir, folder.LockName)), os.Mkdir(filepath.Join(dir, folder.LockName), 0o700)); err != nil { // stands in its way
 			t.Fatal(err)
 		}
 		if err := i.Publish("http://127.0.0.1:7412"); err == nil {

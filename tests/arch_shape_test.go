@@ -21,7 +21,7 @@ const maxLines = 600
 // topLevel is everything the root may hold: one folder a concern, and the
 // files that tools look for there.
 var topLevel = []string{
-	"app", "proxy", "resilience", "db", "assets", "build", "tests",
+	"app", "proxy", "resilience", "db", "folder", "assets", "build", "tests",
 	".ci", ".github", ".gitignore", ".gitattributes", ".golangci.yml",
 	"go.mod", "go.sum", "FyneApp.toml",
 	"README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "LICENSE",

@@ -41,6 +41,10 @@ var wire = []string{
 
 var rules = []rule{
 	{
+		"folder", []string{"github.com/gofrs/flock"}, []string{"net/http/...", "database/sql/..."},
+		"the one writer of the small files in a data folder, for the store, the proxy and the desktop alike, which do not know each other",
+	},
+	{
 		"resilience",
 		[]string{"resilience/...", "golang.org/x/time/rate"},
 		impure,
@@ -51,7 +55,7 @@ var rules = []rule{
 		"a policy imports leaves only, never another policy, so that each can be read and tested alone",
 	},
 	{
-		"proxy/...", append([]string{"proxy/...", "resilience/...", "build"}, wire...), nil,
+		"proxy/...", append([]string{"proxy/...", "resilience/...", "build", "folder"}, wire...), nil,
 		"the proxy knows neither the store nor the desktop: both are handed to it",
 	},
 	{
@@ -99,7 +103,7 @@ var rules = []rule{
 	{
 		"db/...",
 		[]string{
-			"db/...", "resilience/...", "proxy/control", "gorm.io/gorm/...", "github.com/glebarez/...", "modernc.org/...",
+			"db/...", "folder", "resilience/...", "proxy/control", "gorm.io/gorm/...", "github.com/glebarez/...", "modernc.org/...",
 			"github.com/zalando/go-keyring", "golang.org/x/sys/...",
 		},
 		[]string{"net/http/..."},
@@ -107,7 +111,7 @@ var rules = []rule{
 	},
 	{
 		"app",
-		[]string{"app/...", "proxy/control", "proxy/client", "assets", "build", "golang.org/x/sys/..."},
+		[]string{"app/...", "folder", "proxy/control", "proxy/client", "assets", "build", "golang.org/x/sys/..."},
 		nil,
 		"the desktop drives the product through the facade alone",
 	},
@@ -134,7 +138,7 @@ var rules = []rule{
 	},
 	{
 		"app/setup",
-		[]string{"github.com/pelletier/go-toml/v2/...", "github.com/tailscale/hujson", "go.yaml.in/yaml/v3", "github.com/gofrs/flock"},
+		[]string{"folder", "github.com/pelletier/go-toml/v2/...", "github.com/tailscale/hujson", "go.yaml.in/yaml/v3", "github.com/gofrs/flock"},
 		[]string{"net/http/..."},
 		"the settings of other programs are edited as bytes, key by key, and read back by real parsers under the data folder's lock",
 	},
@@ -150,7 +154,7 @@ var rules = []rule{
 	{
 		"tests/...",
 		[]string{
-			"tests/...", "resilience/...", "proxy/...", "db/...", "app/...", "assets", "build",
+			"tests/...", "folder", "resilience/...", "proxy/...", "db/...", "app/...", "assets", "build",
 			"github.com/...", "go.uber.org/goleak", "golang.org/x/sync/...", "golang.org/x/sys/...", "gorm.io/...", "pgregory.net/rapid",
 		},
 		nil,
@@ -158,7 +162,7 @@ var rules = []rule{
 	},
 	{
 		"",
-		[]string{"app/...", "proxy/...", "resilience/...", "db/...", "assets", "build"},
+		[]string{"app/...", "folder", "proxy/...", "resilience/...", "db/...", "assets", "build"},
 		nil,
 		"main wires our own packages and needs no library of its own",
 	},

@@ -34,9 +34,10 @@ func (a *account) Secret(id string) (string, bool, error) {
 	}
 	return oauth.Login{Access: a.access, Refresh: "r"}.Encode(), true, nil
 }
-func (*account) SetSecret(string, string) error { return nil }
-func (*account) DeleteSecret(string) error      { return nil }
-func (*account) Backend() string                { return "none" }
+func (*account) SetSecret(string, string) error            { return nil }
+func (*account) AddSecret(_, value string) (string, error) { return value, nil }
+func (*account) DeleteSecret(string) error                 { return nil }
+func (*account) Backend() string                           { return "none" }
 
 func (a *account) test(_ context.Context, r *Route) Tested {
 	if a.hold != nil {

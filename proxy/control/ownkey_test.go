@@ -29,7 +29,8 @@ func TestOwnKeysAreKnownByTheirForm(t *testing.T) {
 // forms keeps secrets in memory.
 type forms map[string]string
 
-func (f forms) Secret(name string) (string, bool, error) { v, ok := f[name]; return v, ok, nil }
-func (f forms) SetSecret(name, value string) error       { f[name] = value; return nil }
-func (f forms) DeleteSecret(name string) error           { delete(f, name); return nil }
-func (forms) Backend() string                            { return "file" }
+func (f forms) Secret(name string) (string, bool, error)     { v, ok := f[name]; return v, ok, nil }
+func (f forms) SetSecret(name, value string) error           { f[name] = value; return nil }
+func (f forms) AddSecret(name, value string) (string, error) { return value, f.SetSecret(name, value) }
+func (f forms) DeleteSecret(name string) error               { delete(f, name); return nil }
+func (forms) Backend() string                                { return "file" }

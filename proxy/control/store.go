@@ -108,6 +108,9 @@ type Secrets interface {
 	// Secret returns the value stored under name; ok is false when there is none.
 	Secret(name string) (value string, ok bool, err error)
 	SetSecret(name, value string) error
+	// AddSecret stores a value unless one that is not empty is stored already,
+	// by this or another process, and returns the one that is stored then.
+	AddSecret(name, value string) (stored string, err error)
 	DeleteSecret(name string) error
 	// Backend says where the secrets are: "keychain" or "file".
 	Backend() string

@@ -15,8 +15,8 @@ func Token(s Secrets) (string, error) {
 	if ok && token != "" {
 		return token, nil
 	}
-	token = "bwk_" + rand.Text() + rand.Text()
-	if err := s.SetSecret(TokenSecret, token); err != nil {
+	// Another process may be making it just now: the first one counts.
+	if token, err = s.AddSecret(TokenSecret, "bwk_"+rand.Text()+rand.Text()); err != nil {
 		return "", fmt.Errorf("store the management token: %w", err)
 	}
 	return token, nil

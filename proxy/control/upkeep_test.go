@@ -93,10 +93,11 @@ func (m *memory) SaveSetting(_ context.Context, key string, value []byte) error 
 
 type noSecrets struct{}
 
-func (noSecrets) Secret(string) (string, bool, error) { return "k", true, nil }
-func (noSecrets) SetSecret(string, string) error      { return nil }
-func (noSecrets) DeleteSecret(string) error           { return nil }
-func (noSecrets) Backend() string                     { return "none" }
+func (noSecrets) Secret(string) (string, bool, error)       { return "k", true, nil }
+func (noSecrets) SetSecret(string, string) error            { return nil }
+func (noSecrets) AddSecret(_, value string) (string, error) { return value, nil }
+func (noSecrets) DeleteSecret(string) error                 { return nil }
+func (noSecrets) Backend() string                           { return "none" }
 
 // bubble is a service inside a synctest bubble, whose clock is the bubble's.
 type bubble struct {

@@ -131,10 +131,11 @@ func (s *store) LastEgress(context.Context, time.Time) ([]control.EgressSeen, er
 // asked for.
 type secrets struct{}
 
-func (secrets) Secret(string) (string, bool, error) { return credential, true, nil }
-func (secrets) SetSecret(string, string) error      { return errFixed }
-func (secrets) DeleteSecret(string) error           { return errFixed }
-func (secrets) Backend() string                     { return "none" }
+func (secrets) Secret(string) (string, bool, error)   { return credential, true, nil }
+func (secrets) SetSecret(string, string) error        { return errFixed }
+func (secrets) AddSecret(_, _ string) (string, error) { return "", errFixed }
+func (secrets) DeleteSecret(string) error             { return errFixed }
+func (secrets) Backend() string                       { return "none" }
 
 // credential is no key of anybody.
 const credential = "sk-drill-twin"

@@ -45,7 +45,8 @@ func (s *store) close(t testing.TB) {
 // noSecrets has one key for everybody.
 type noSecrets struct{}
 
-func (noSecrets) Secret(string) (string, bool, error) { return "sk-simulated-account", true, nil }
-func (noSecrets) SetSecret(string, string) error      { return nil }
-func (noSecrets) DeleteSecret(string) error           { return nil }
-func (noSecrets) Backend() string                     { return "none" }
+func (noSecrets) Secret(string) (string, bool, error)       { return "sk-simulated-account", true, nil }
+func (noSecrets) SetSecret(string, string) error            { return nil }
+func (noSecrets) AddSecret(_, value string) (string, error) { return value, nil }
+func (noSecrets) DeleteSecret(string) error                 { return nil }
+func (noSecrets) Backend() string                           { return "none" }
