@@ -94,7 +94,7 @@ func (t *attempt) noAnswer(ctx context.Context, res *http.Response, held []byte,
 		t.code = resilience.CodeEarlyEOF
 		return t.lostDocument(ctx, io.EOF), true
 	case form != sse.JSON, !t.x.body.Stream && t.x.out.begun(): // the client reads a stream already
-		return t.fail(t.without(classify.NotAnAnswer), nil, nil), true
+		return t.foreign(), true
 	case whole && dialect.IsErrorDocument(held):
 		return t.fail(t.errorEvent(res, held), res.Header, held), true
 	case whole && t.unfit(held):
@@ -102,6 +102,10 @@ func (t *attempt) noAnswer(ctx context.Context, res *http.Response, held []byte,
 	}
 	return tryNext, false
 }
+
+// foreign handles an answer that is not the provider's API: a page, or JSON of
+// another shape (case P28).
+func (t *attempt) foreign() verdict { return t.fail(t.without(classify.NotAnAnswer), nil, nil) }
 
 // lostDocument handles a document that broke off before the client saw any of
 // it.

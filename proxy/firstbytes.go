@@ -10,7 +10,6 @@ import (
 
 	"breakwater/proxy/dialect"
 	"breakwater/proxy/sse"
-	"breakwater/resilience/classify"
 	"breakwater/resilience/watchdog"
 )
 
@@ -130,7 +129,7 @@ func (t *attempt) restreamed(ctx context.Context, res *http.Response, first []by
 	}
 	stream, ok := d.StreamOf(doc, t.x.body.WantsUsage())
 	if !ok {
-		return t.fail(t.without(classify.NotAnAnswer), nil, nil)
+		return t.foreign()
 	}
 	t.note(mendedStream)
 	t.usage.Document(d, doc)
