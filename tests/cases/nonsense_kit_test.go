@@ -91,29 +91,35 @@ func (n *nonsense) serve(c net.Conn) {
 		}
 		r := rand.New(rand.NewPCG(id, 15))
 		raw, stalls := answerOf(r)
-		if stalls && r.IntN(2) == 0 {
+		whole := complete(raw, req)
+		if strings.HasPrefix(raw, "HTTP/1.1 1") {
+			stalls = false // what follows may be whole
+		}
+		if stalls = stalls && !whole; stalls && r.IntN(2) == 0 {
 			n.drip(c, raw)
 			return
 		}
 		if _, err := io.WriteString(c, raw); err != nil {
 			return
 		}
-		switch {
-		case stalls:
+		if stalls {
 			_, _ = io.Copy(io.Discard, in) // until the other side gives up
-			return
-		case r.IntN(3) > 0, strings.HasPrefix(raw, "HTTP/1.1 1"):
-			return // not only the first of several answers must be complete
 		}
-		// The connection stays open only where the answer is complete in itself.
-		if res, err := http.ReadResponse(bufio.NewReader(strings.NewReader(raw)), req); err != nil || res.ContentLength < 0 || !complete(res) {
+		if stalls || !whole || r.IntN(3) > 0 {
 			return
 		}
 	}
 }
 
-func complete(res *http.Response) bool {
-	_, err := io.Copy(io.Discard, res.Body)
+// complete reports whether an answer ends by itself: a connection that stayed
+// open behind any other would leave even its head unfinished, and one that fell
+// silent behind a whole answer would be taken for an idle one.
+func complete(raw string, req *http.Request) bool {
+	res, err := http.ReadResponse(bufio.NewReader(strings.NewReader(raw)), req)
+	if err != nil || res.StatusCode < 200 || res.ContentLength < 0 && len(res.TransferEncoding) == 0 {
+		return false
+	}
+	_, err = io.Copy(io.Discard, res.Body)
 	return err == nil && res.Body.Close() == nil
 }
 
