@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"time"
 
 	"breakwater/build"
 	"breakwater/db"
@@ -82,6 +83,28 @@ func run(args []string) int {
 		return window(ctx, o)
 	}
 	return serve(ctx, o, stop)
+}
+
+// announcePause is how long a failed announcement waits for its next trial.
+const announcePause = 5 * time.Second
+
+// announce writes what lets the command line find this Breakwater, until that
+// succeeds or the program ends.
+func announce(ctx context.Context, log *slog.Logger, write func() error) {
+	for first := true; ; first = false {
+		err := write()
+		if err == nil {
+			return
+		}
+		if first {
+			log.Error("the command line and a second start will not find this Breakwater yet", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(announcePause):
+		}
+	}
 }
 
 // printToken prints the management token for scripts.
@@ -175,7 +198,7 @@ func product(ctx context.Context, o options, log *slog.Logger, instance *proxy.I
 	if err != nil {
 		return err
 	}
-	token, err := control.Token(secrets)
+	token, stored, err := control.TokenFor(secrets)
 	if err != nil {
 		return err
 	}
@@ -210,10 +233,9 @@ func product(ctx context.Context, o options, log *slog.Logger, instance *proxy.I
 			return err
 		}
 	}
-	if err := instance.Publish(url); err != nil {
-		// On a full disk requests go on all the same (case P52).
-		log.Error("the command line and a second start will not find this Breakwater", "error", err)
-	}
+	// On a full disk, or in a folder that takes no writes, requests go on all the
+	// same; what the command line needs is written when it can be (case P52).
+	go announce(ctx, log, func() error { return errors.Join(stored(), instance.Publish(url)) })
 	fmt.Fprintln(os.Stderr, "Breakwater serves at "+url)
 	return serveOn(ctx, o, log, p, url, token, stop, listeners...)
 }

@@ -50,10 +50,16 @@ type Store struct {
 	log  *slog.Logger
 	now  func() time.Time
 
+	steps []migration
+	files identity     // which files are open
+	mode  atomic.Int32 // what the connections are opened on
+
 	// One connection writes and a small pool reads: SQLite has one writer, and
 	// waiting in database/sql is kinder than waiting for a file lock.
 	write, read *gorm.DB
 	writer      *writer
+
+	tightened int // files that others could read before the start
 
 	damaged   atomic.Pointer[DamagedError]
 	refused   atomic.Pointer[control.Notice] // why the file takes no writes at present
@@ -80,28 +86,19 @@ func openWith(ctx context.Context, o Options, steps []migration) (*Store, error)
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("data directory: %w", err)
 	}
+	tightened := tighten(o.Dir, o.Log)
 	removeLeftovers(ctx, o.Dir, o.Log)
 	path := filepath.Join(o.Dir, FileName)
-	s := &Store{path: path, log: o.Log, now: o.Now}
+	s := &Store{path: path, log: o.Log, now: o.Now, steps: steps, tightened: tightened}
 
-	trust, err := s.prepare(ctx, steps)
-	if err != nil {
-		return nil, err
-	}
-	// From here on the file changes, so that its seal would be a lie.
-	if err := removeSeal(path); err != nil {
-		return nil, err
-	}
+	s.mode.Store(int32(inMemory)) // until the file was looked at
 	if err := s.connect(); err != nil {
 		return nil, classify(path, err)
 	}
-	if err := migrate(ctx, s.write, path, steps, o.Now); err != nil {
+	trust, err := s.begin(ctx)
+	if err != nil {
 		s.disconnect()
-		return nil, classify(path, err)
-	}
-	if err := checkSchema(s.write); err != nil {
-		s.disconnect()
-		return nil, damage(path, "%v", err)
+		return nil, err
 	}
 	s.writer = newWriter(s)       //nolint:contextcheck // it outlives the start
 	s.startBackgroundCheck(trust) //nolint:contextcheck // it outlives the start
@@ -121,10 +118,10 @@ func (s *Store) prepare(ctx context.Context, steps []migration) (trust, error) {
 }
 
 func (s *Store) connect() (err error) {
-	if s.write, err = openPool(s.path, writePool, s.log, s.now); err != nil {
+	if s.write, err = openPoolOn(func() string { return s.source(writePool) }, writePool, s.log, s.now); err != nil {
 		return err
 	}
-	if s.read, err = openPool(s.path, readPool, s.log, s.now); err != nil {
+	if s.read, err = openPoolOn(func() string { return s.source(readPool) }, readPool, s.log, s.now); err != nil {
 		_ = closePool(s.write)
 		return err
 	}
@@ -162,6 +159,9 @@ func (s *Store) Notices() []control.Notice {
 	if n := s.refused.Load(); n != nil {
 		list = append(list, *n)
 	}
+	if s.tightened > 0 {
+		list = append(list, control.Notice{Code: "permissions_tightened", Text: "Other users of this computer could read or change files in the data folder. Only you can now; if others use this computer, replace the keys that are stored."})
+	}
 	if n := s.Lost(); n > 0 {
 		list = append(list, control.Notice{Code: "activity_lost", Text: fmt.Sprintf("%d rows of activity could not be stored. Requests go on; check the free space of the disk.", n)})
 	}
@@ -188,7 +188,7 @@ func (s *Store) Close() error {
 // closeWriter leaves a single file at rest and seals it, unless something is
 // wrong or somebody else still reads it.
 func (s *Store) closeWriter() error {
-	single := s.damaged.Load() == nil && leaveWAL(s.write)
+	single := s.damaged.Load() == nil && mode(s.mode.Load()) == inFile && s.standing() == nil && leaveWAL(s.write)
 	if err := closePool(s.write); err != nil {
 		return fmt.Errorf("close database: %w", err)
 	}

@@ -119,7 +119,11 @@ func TestFailedMigrationChangesNothing(t *testing.T) {
 // compares it with the migrated one.
 func TestModelsFitTheSchema(t *testing.T) {
 	o := testOptions(t.TempDir())
-	g, err := openPool(filepath.Join(o.Dir, "models.db"), writePool, o.Log, o.Now)
+	path := filepath.Join(o.Dir, "models.db")
+	if err := touchPrivate(path); err != nil {
+		t.Fatal(err)
+	}
+	g, err := openPool(path, writePool, o.Log, o.Now)
 	if err != nil {
 		t.Fatal(err)
 	}

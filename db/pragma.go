@@ -3,6 +3,7 @@ package db
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"fmt"
 	"log/slog"
 	"net/url"
@@ -28,12 +29,12 @@ var (
 	writePool = pool{
 		params: []string{
 			"_pragma=busy_timeout(5000)", "_pragma=journal_mode(WAL)", "_pragma=synchronous(NORMAL)",
-			"_pragma=fullfsync(1)", "_pragma=foreign_keys(1)", "_pragma=cache_size(-512)", "_pragma=journal_size_limit(4194304)", "_txlock=immediate",
+			"_pragma=fullfsync(1)", "_pragma=foreign_keys(1)", "_pragma=cache_size(-512)", "_pragma=journal_size_limit(4194304)", "_txlock=immediate", "mode=rw",
 		},
 		maxOpen: 1, maxIdle: 1,
 	}
 	readPool = pool{
-		params:  []string{"_pragma=busy_timeout(5000)", "_pragma=query_only(1)", "_pragma=cache_size(-256)"},
+		params:  []string{"_pragma=busy_timeout(5000)", "_pragma=query_only(1)", "_pragma=cache_size(-256)", "mode=rw"},
 		maxOpen: 2, maxIdle: 1,
 	}
 	// lookPool cannot write: a file that turns out to be damaged stays as it is.
@@ -66,10 +67,29 @@ func dsn(path string, p pool) string {
 // openPool opens connections to path. The driver compiles every statement anew,
 // so that GORM's own statement cache would cost a goroutine and save nothing.
 func openPool(path string, p pool, log *slog.Logger, now func() time.Time) (*gorm.DB, error) {
-	conns, err := sql.Open(sqlite.DriverName, dsn(path, p))
+	return openPoolOn(func() string { return dsn(path, p) }, p, log, now)
+}
+
+// door opens connections on what source names at the time.
+type door struct {
+	driver driver.Driver
+	source func() string
+}
+
+// Connect opens a connection.
+func (d door) Connect(context.Context) (driver.Conn, error) { return d.driver.Open(d.source()) }
+
+// Driver returns SQLite's.
+func (d door) Driver() driver.Driver { return d.driver }
+
+// openPoolOn is openPool for a name that changes while the pool is open.
+func openPoolOn(source func() string, p pool, log *slog.Logger, now func() time.Time) (*gorm.DB, error) {
+	named, err := sql.Open(sqlite.DriverName, "")
 	if err != nil {
 		return nil, err
 	}
+	conns := sql.OpenDB(door{named.Driver(), source})
+	_ = named.Close() // it has opened nothing
 	conns.SetMaxOpenConns(p.maxOpen)
 	conns.SetMaxIdleConns(p.maxIdle)
 	g, err := gorm.Open(sqlite.Dialector{Conn: conns}, &gorm.Config{

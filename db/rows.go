@@ -111,6 +111,12 @@ func (w *rowWriter) close() {
 	}
 }
 
+// reset ends the writing for now; the next row opens the file again.
+func (w *rowWriter) reset() {
+	w.close()
+	w.stmt = nil
+}
+
 // traceJSON writes the steps. Nearly every row has but one, of the connection
 // that answered: three numbers stand for it, the row has the rest.
 func traceJSON(a *control.Activity) (string, error) {

@@ -106,10 +106,12 @@ func secretsIn(ctx context.Context, dir, place string) (control.Secrets, error) 
 // see.
 func chooseSecrets(ctx context.Context, dir string, log *slog.Logger) (control.Secrets, error) {
 	unlock, err := folder.Lock(ctx, dir)
-	if err != nil {
+	switch {
+	case err == nil:
+		defer unlock()
+	case !faulty(spaceless(err)): // in a folder that takes no writes there is no file to make twice
 		return nil, err
 	}
-	defer unlock()
 	remembered, err := rememberedChoice(dir)
 	if err != nil {
 		return nil, err
@@ -130,7 +132,12 @@ func chooseSecrets(ctx context.Context, dir string, log *slog.Logger) (control.S
 			return nil, err
 		}
 	}
-	if err := folder.Write(filepath.Join(dir, choiceFile), []byte(s.Backend()+"\n")); err != nil {
+	err = spaceless(folder.Write(filepath.Join(dir, choiceFile), []byte(s.Backend()+"\n")))
+	if faulty(err) {
+		log.Warn("where secrets are is decided again at the next start", "error", err)
+		return s, nil
+	}
+	if err != nil {
 		return nil, fmt.Errorf("remember where secrets are: %w", err)
 	}
 	return s, nil

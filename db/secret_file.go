@@ -132,13 +132,13 @@ func (f *fileSecrets) cipher(create bool) (cipher.AEAD, error) {
 // change loads, changes and stores what fn has changed; a damaged file is never
 // written over.
 func (f *fileSecrets) change(fn func(map[string]string) (changed bool)) error {
-	return folder.Change(context.Background(), f.dir, func() error {
+	return spaceless(folder.Change(context.Background(), f.dir, func() error {
 		all, err := f.load()
 		if err != nil || !fn(all) {
 			return err
 		}
 		return f.store(all)
-	})
+	}))
 }
 
 // Secret returns the value stored under name.

@@ -155,6 +155,9 @@ func (s *Store) durable(ctx context.Context, fn func(tx *gorm.DB) error) error {
 	if err := s.Damaged(); err != nil {
 		return err
 	}
+	if err := s.ready(); err != nil {
+		return s.wrote(err)
+	}
 	err := s.write.WithContext(ctx).Connection(func(g *gorm.DB) error {
 		if err := g.Exec("PRAGMA synchronous = FULL").Error; err != nil {
 			return err
@@ -164,6 +167,9 @@ func (s *Store) durable(ctx context.Context, fn func(tx *gorm.DB) error) error {
 		back := g.WithContext(context.WithoutCancel(ctx)).Exec("PRAGMA synchronous = NORMAL").Error
 		return errors.Join(err, back)
 	})
+	if err == nil {
+		err = s.standing() // what went to a file that is gone is not accepted
+	}
 	return s.wrote(err)
 }
 

@@ -183,10 +183,17 @@ func poke(c chan struct{}) {
 func (w *writer) run() {
 	defer close(w.done)
 	defer w.log.close()
+	look := time.NewTicker(retryAfter)
+	defer look.Stop()
 	for {
 		select {
 		case <-w.wake:
 			w.linger()
+		case <-look.C:
+			// A fault shows before something would be lost by it.
+			if w.store.refused.Load() == nil && w.store.standing() == nil {
+				continue
+			}
 		case <-w.stop:
 			w.flush()
 			return
@@ -237,6 +244,12 @@ func (w *writer) flush() (again bool) {
 		w.lost.Add(int64(len(b.rows)))
 		return false
 	}
+	if err := w.store.recover(); err != nil {
+		w.giveBack(b)
+		w.lost.Add(int64(len(b.rows)))
+		w.report(err, true)
+		return true
+	}
 	err := w.writeStates(&b)
 	if err != nil && w.store.damaged.Load() == nil {
 		w.giveBack(b)
@@ -257,7 +270,7 @@ func (w *writer) flush() (again bool) {
 	}
 	wrote := len(b.rows) > 0 || b.holdsState()
 	if w.store.refused.Load() != nil {
-		if err = w.store.trial(); err != nil {
+		if err = w.store.recover(); err != nil {
 			again = true
 		}
 		wrote = true

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -23,6 +24,7 @@ const (
 // program.
 type Instance struct {
 	lock *flock.Flock
+	file *flock.Flock // taken by Publish where lock is that of the folder
 	addr string
 }
 
@@ -98,6 +100,16 @@ func alone(dir string, fn func() error) error {
 // take takes the lock of the instance, or fails with errTaken.
 func take(dir string) (*flock.Flock, error) {
 	lock, err := folder.Exclusive(filepath.Join(dir, instanceLock))
+	if _, missing := os.Lstat(filepath.Join(dir, instanceLock)); err != nil && errors.Is(missing, fs.ErrNotExist) {
+		// No file can be made in a folder that takes no writes, or on a full disk;
+		// the folder itself can be locked all the same (case P52).
+		lock = flock.New(dir, flock.SetFlag(os.O_RDONLY))
+		var ok bool
+		if ok, err = lock.TryLock(); !ok {
+			_ = lock.Unlock() // closes the folder
+			lock = nil
+		}
+	}
 	if err == nil && lock == nil {
 		err = errTaken
 	}
@@ -116,7 +128,13 @@ func Address(dir string) (string, error) {
 // Publish writes the address under which this program answers, for a second
 // start and for the command line.
 func (i *Instance) Publish(url string) error {
-	err := folder.Change(context.Background(), filepath.Dir(i.addr), func() error {
+	err := folder.Change(context.Background(), filepath.Dir(i.addr), func() (err error) {
+		if i.lock.Path() == filepath.Dir(i.addr) && i.file == nil {
+			// Others look at the file as soon as there can be one.
+			if i.file, err = folder.Exclusive(filepath.Join(i.lock.Path(), instanceLock)); err != nil {
+				return err
+			}
+		}
 		return folder.Write(i.addr, []byte(url+"\n"))
 	})
 	if err != nil {
@@ -128,5 +146,9 @@ func (i *Instance) Publish(url string) error {
 
 // Release gives the data directory back.
 func (i *Instance) Release() error {
-	return errors.Join(folder.Remove(i.addr), i.lock.Unlock())
+	err := errors.Join(folder.Remove(i.addr), i.lock.Unlock())
+	if i.file != nil {
+		err = errors.Join(err, i.file.Unlock())
+	}
+	return err
 }

@@ -96,7 +96,7 @@ func TestNoticesAreShownOnTheOverview(t *testing.T) {
 	b.wantHidden("No keychain was found")
 	b.fake.snap.Notices = []control.Notice{{Code: "disk_full", Text: "The disk is full."}}
 	b.sync()
-	b.wantShown("The disk is full. Requests go on, but nothing can be changed or recorded until there is free space.")
+	b.wantShown("Changes cannot be saved: the disk is full. Requests go on, but nothing can be changed or recorded until there is free space.")
 	spanish := b.settings
 	spanish.Language = "es"
 	b.useSettings(spanish)

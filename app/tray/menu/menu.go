@@ -77,6 +77,13 @@ func Build(s control.Snapshot, now time.Time, loc *time.Location) []Item {
 		Disabled: true,
 	}}
 	items = append(items, b.breakers(s)...)
+	if s.Storage != nil {
+		items = append(items, Item{
+			Key:    "storage",
+			Label:  i18n.T("Changes cannot be saved") + "…",
+			Action: Action{Kind: OpenWindow, Page: "overview"},
+		})
+	}
 	if len(s.Notices) > 0 {
 		items = append(items, Item{
 			Key:    "notices",

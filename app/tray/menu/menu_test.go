@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -294,5 +295,19 @@ func TestTooltip(t *testing.T) {
 	s.Demo = true
 	if got := Tooltip(s, now, zone); got != "Breakwater demo · 1 of 1 connections serving" {
 		t.Errorf("%q", got)
+	}
+}
+
+// The menu says in words that changes cannot be saved, whatever the reason.
+func TestStorageFaultsAreNamed(t *testing.T) {
+	for _, kind := range []string{"disk_full", "read_only", "database_busy", "database_gone"} {
+		s := snapshot()
+		s.Storage = &control.StorageFault{Kind: kind}
+		if !slices.ContainsFunc(Build(s, now, time.UTC), func(i Item) bool { return i.Label == "Changes cannot be saved…" && !i.Disabled }) {
+			t.Errorf("%s is not named", kind)
+		}
+	}
+	if slices.ContainsFunc(Build(snapshot(), now, time.UTC), func(i Item) bool { return i.Key == "storage" }) {
+		t.Error("it is named without a fault")
 	}
 }

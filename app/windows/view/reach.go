@@ -43,9 +43,15 @@ func NoTray(system string) string {
 func NoticeText(n control.Notice) string {
 	switch n.Code {
 	case "disk_full":
-		return T("The disk is full. Requests go on, but nothing can be changed or recorded until there is free space.")
+		return T("Changes cannot be saved: the disk is full. Requests go on, but nothing can be changed or recorded until there is free space.")
 	case "read_only":
-		return T("The data folder cannot be written. Requests go on, but nothing can be changed or recorded; check its permissions and the disk.")
+		return T("Changes cannot be saved: the data folder or a file in it cannot be written. Requests go on, but nothing can be changed or recorded; check its permissions and the disk.")
+	case "database_busy":
+		return T("Changes cannot be saved: another program has locked the database. Requests go on, but nothing can be changed or recorded until that program lets it go.")
+	case "database_gone":
+		return T("Changes cannot be saved: the database was moved, deleted or replaced while Breakwater ran. Requests go on; put it back, or quit Breakwater and start it again.")
+	case "permissions_tightened":
+		return T("Other users of this computer could read or change files in the data folder. Only you can now; if others use this computer, replace the keys that are stored.")
 	}
 	return n.Text
 }
