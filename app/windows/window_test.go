@@ -100,7 +100,7 @@ func TestNoticesAreShownOnTheOverview(t *testing.T) {
 	spanish := b.settings
 	spanish.Language = "es"
 	b.useSettings(spanish)
-	b.wantShown("El disco está lleno.")
+	b.wantShown("No se pueden guardar los cambios: el disco está lleno.")
 }
 
 func TestCountdownTicksOnlyWhileSomethingCounts(t *testing.T) {
