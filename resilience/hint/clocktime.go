@@ -94,16 +94,19 @@ func zoneNamed(name string) (*time.Location, bool) {
 	return z, err == nil
 }
 
-// next returns the first moment after now that the clock describes.
+// next returns the first moment after now that the clock describes. Of a time
+// that clocks show twice that is the first one still ahead (Q17).
 func (c clock) next(now time.Time) (time.Time, bool) {
-	local := now.In(c.zone)
+	y, m, d := now.In(c.zone).Date()
 	if c.month > 0 {
-		return c.nextDate(local)
+		return c.nextDate(now, y)
 	}
 	for ahead := 0; ahead <= 8; ahead++ {
-		y, m, d := local.Date()
+		if named := time.Date(y, m, d+ahead, 0, 0, 0, 0, time.UTC); c.weekday >= 0 && int(named.Weekday()) != c.weekday {
+			continue
+		}
 		for _, at := range c.on(y, m, d+ahead) {
-			if at.After(now) && (c.weekday < 0 || int(at.Weekday()) == c.weekday) {
+			if at.After(now) {
 				return at, true
 			}
 		}
@@ -112,14 +115,17 @@ func (c clock) next(now time.Time) (time.Time, bool) {
 }
 
 // nextDate finds the named date in the named year, else this year or the next.
-func (c clock) nextDate(local time.Time) (time.Time, bool) {
+func (c clock) nextDate(now time.Time, thisYear int) (time.Time, bool) {
 	years := []int{c.year}
 	if c.year == 0 {
-		years = []int{local.Year(), local.Year() + 1}
+		years = []int{thisYear, thisYear + 1}
 	}
 	for _, y := range years {
+		if time.Date(y, time.Month(c.month), c.day, 0, 0, 0, 0, time.UTC).Day() != c.day {
+			continue // no such date in that year
+		}
 		for _, at := range c.on(y, time.Month(c.month), c.day) {
-			if at.After(local) && at.Day() == c.day {
+			if at.After(now) {
 				return at, true
 			}
 		}
@@ -127,18 +133,7 @@ func (c clock) nextDate(local time.Time) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// on returns when the clock shows its time on a date: once, or twice in the
-// hour that is repeated when summer time ends.
+// on returns when the clock shows its time on a date (see wallTimes).
 func (c clock) on(y int, m time.Month, d int) []time.Time {
-	at := time.Date(y, m, d, c.hour, c.minute, 0, 0, c.zone)
-	for _, shift := range []time.Duration{-time.Hour, time.Hour} {
-		twin := at.Add(shift)
-		if twin.Hour() == at.Hour() && twin.Minute() == at.Minute() {
-			if shift < 0 {
-				return []time.Time{twin, at}
-			}
-			return []time.Time{at, twin}
-		}
-	}
-	return []time.Time{at}
+	return wallTimes(y, m, d, c.hour, c.minute, 0, c.zone)
 }

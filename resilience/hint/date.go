@@ -53,8 +53,11 @@ func parseDateIn(s string, zone *time.Location) (time.Time, bool) {
 		if l == nil {
 			continue
 		}
-		if t, err := time.ParseInLocation(form, body, l); err == nil {
-			return t, true
+		if t, err := time.Parse(form, body); err == nil {
+			// Of a time that clocks show twice the later one counts: the earlier
+			// may have passed and would then state nothing (Q17).
+			all := wallTimes(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), l)
+			return all[len(all)-1].Add(time.Duration(t.Nanosecond())), true
 		}
 	}
 	return time.Time{}, false

@@ -46,6 +46,12 @@ func fromHeaders(h header, u unified, in Input) (find, bool) {
 	if u.wait > 0 && (!ok || u.wait > f.wait) {
 		return find{wait: u.wait, raw: u.raw, source: SourceUnified}, true
 	}
+	if in.Status == 429 {
+		// A window of the login that is used up outlasts a shorter Retry-After.
+		if c, used := codex(h, in.Now); used && (!ok || c.wait > f.wait) {
+			return c, true
+		}
+	}
 	if ok {
 		return f, true
 	}
@@ -58,10 +64,16 @@ func fromHeaders(h header, u unified, in Input) (find, bool) {
 			}
 		}
 	}
-	if in.Status == 429 {
-		return exhausted(h, in.Now)
+	if f, ok := resetAfter(h); ok {
+		return f, true
 	}
-	return find{}, false
+	if in.Status != 429 {
+		return find{}, false
+	}
+	if f, ok := rateLimit(h); ok {
+		return f, true
+	}
+	return exhausted(h, in.Now)
 }
 
 // retryAfter reads retry-after-ms and retry-after, in this order, as the
