@@ -51,27 +51,32 @@ func (s *Service) loadRevision(ctx context.Context) error {
 	if ok && json.Unmarshal(raw, &n) != nil {
 		n = 0 // a revision that cannot be read only makes clients read again
 	}
-	s.revision = n
+	s.revision.Store(n)
 	return nil
 }
 
 // AllSettings returns the settings of every kind as they are now.
-func (s *Service) AllSettings(context.Context) (AllSettings, error) {
-	s.edit.Lock()
-	defer s.edit.Unlock()
-	return s.allSettings(), nil
-}
+func (s *Service) AllSettings(context.Context) (AllSettings, error) { return s.allSettings(), nil }
 
+// allSettings waits for no change that is being stored. The revision is read
+// first and written last: values that are newer than it only make their
+// reader's own change a conflict.
 func (s *Service) allSettings() AllSettings {
-	return AllSettings{Settings: s.Config(), Guide: s.guide(), ComboSettings: *s.comboSettings.Load(), Revision: s.revision}
+	revision := s.revision.Load()
+	return AllSettings{Settings: s.Config(), Guide: s.guide(), ComboSettings: *s.comboSettings.Load(), Revision: revision}
 }
 
 // EditAllSettings changes the fields that the patch holds, all or none.
 func (s *Service) EditAllSettings(ctx context.Context, p AllSettingsPatch) (AllSettings, error) {
+	useRoots, rootsErr := func() {}, error(nil)
+	if p.CAFile != nil { // before the lock: it may be on a drive that does not answer
+		useRoots, rootsErr = s.useRoots(strings.TrimSpace(*p.CAFile))
+	}
 	s.edit.Lock()
 	defer s.edit.Unlock()
-	if p.ExpectedRevision != nil && *p.ExpectedRevision != s.revision {
-		return AllSettings{}, &ConflictError{CurrentRevision: s.revision}
+	revision := s.revision.Load()
+	if p.ExpectedRevision != nil && *p.ExpectedRevision != revision {
+		return AllSettings{}, &ConflictError{CurrentRevision: revision}
 	}
 	own, writes, err := s.patchOwn(p.SettingsPatch)
 	if err != nil {
@@ -90,13 +95,10 @@ func (s *Service) EditAllSettings(ctx context.Context, p AllSettingsPatch) (AllS
 	if len(writes) == 0 {
 		return s.allSettings(), nil
 	}
-	useRoots := func() {}
-	if p.CAFile != nil {
-		if useRoots, err = s.useRoots(own.CAFile); err != nil {
-			return AllSettings{}, err
-		}
+	if rootsErr != nil {
+		return AllSettings{}, rootsErr
 	}
-	writes[keyRevision] = s.revision + 1
+	writes[keyRevision] = revision + 1
 	raw := map[string][]byte{}
 	for key, value := range writes {
 		if raw[key], err = json.Marshal(value); err != nil {
@@ -106,7 +108,6 @@ func (s *Service) EditAllSettings(ctx context.Context, p AllSettingsPatch) (AllS
 	if err := s.cfg.Store.SaveSettings(ctx, raw); err != nil {
 		return AllSettings{}, fmt.Errorf("store the settings: %w", err)
 	}
-	s.revision++
 	s.settings.Store(&own)
 	if useRoots(); p.CAFile != nil {
 		s.rootsLost.Store(nil)
@@ -115,7 +116,8 @@ func (s *Service) EditAllSettings(ctx context.Context, p AllSettingsPatch) (AllS
 	s.comboSettings.Store(&combos)
 	s.replan()
 	s.usePolicy(&judge)
-	s.Announce(EventSettings, Change{To: "settings", Revision: s.revision})
+	s.revision.Store(revision + 1)
+	s.Announce(EventSettings, Change{To: "settings", Revision: revision + 1})
 	return s.allSettings(), nil
 }
 

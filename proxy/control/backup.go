@@ -64,9 +64,10 @@ const (
 
 // Export returns the configuration. With a passphrase the connections' keys
 // are in it, sealed; without one they are not.
+//
+// It waits for no change that is being stored, and none waits for it: sealing
+// takes a tenth of a second.
 func (s *Service) Export(_ context.Context, passphrase string) (Backup, error) {
-	s.edit.Lock()
-	defer s.edit.Unlock()
 	own := s.Config()
 	b := Backup{
 		Format: backupFormat, ExportedAt: s.realNow(), Connections: []ConnectionInput{},
@@ -188,7 +189,6 @@ func (s *Service) Import(ctx context.Context, in ImportRequest) (ImportReport, e
 // importSettings checks all settings before it stores any.
 func (s *Service) importSettings(ctx context.Context, b Backup, dry bool, rep *ImportReport) error {
 	rep.Resilience = len(b.Resilience) > 0 && string(b.Resilience) != "{}"
-	s.edit.Lock()
 	_, own, err := s.patchOwn(b.Settings)
 	var guide, combos map[string]any
 	if err == nil {
@@ -200,7 +200,6 @@ func (s *Service) importSettings(ctx context.Context, b Backup, dry bool, rep *I
 	if err == nil && rep.Resilience {
 		_, err = patchResilience(s.policy.Load().stored, b.Resilience)
 	}
-	s.edit.Unlock()
 	rep.Settings = len(own)+len(guide)+len(combos) > 0
 	if err != nil || dry {
 		return err
@@ -219,8 +218,6 @@ func (s *Service) importConnection(ctx context.Context, c ConnectionInput, dry b
 		_, err := s.AddConnection(ctx, c)
 		return err
 	}
-	s.edit.Lock()
-	defer s.edit.Unlock()
 	_, _, err := s.newRecord(c)
 	return err
 }

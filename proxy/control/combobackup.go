@@ -58,8 +58,10 @@ func translated(steps []combo.Step, word func(string) string) []combo.Step {
 // would do. It runs when the connections are in place.
 func (s *Service) importCombos(ctx context.Context, list []ComboInput, dry bool) ([]ImportCombo, error) {
 	rows := []ImportCombo{}
-	s.edit.Lock()
-	defer s.edit.Unlock()
+	if !dry { // a report waits for no change that is being stored
+		s.edit.Lock()
+		defer s.edit.Unlock()
+	}
 	x := &comboIndex{records: slices.Clone(s.combos.Load().records)}
 	var fresh []ComboRecord
 	for _, in := range list {

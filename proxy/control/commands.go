@@ -3,7 +3,6 @@ package control
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -12,119 +11,7 @@ import (
 
 	"breakwater/proxy/catalog"
 	"breakwater/resilience/exclusion"
-	"breakwater/resilience/lease"
 )
-
-// AddConnection stores a new connection and puts it into routing.
-func (s *Service) AddConnection(ctx context.Context, in ConnectionInput) (Connection, error) {
-	s.edit.Lock()
-	defer s.edit.Unlock()
-	rec, p, err := s.newRecord(in)
-	if err != nil {
-		return Connection{}, err
-	}
-	in.Credential = rec.Credential
-	key, err := in.secret()
-	if err != nil {
-		return Connection{}, err
-	}
-	proxy, err := readProxy(in.ProxyURL)
-	if err != nil {
-		return Connection{}, err
-	}
-	routes := s.Routes()
-	// The secret goes first: a crash in between leaves an orphaned secret,
-	// never a connection without its key.
-	if key != "" {
-		if err := s.cfg.Secrets.SetSecret(SecretName(rec.ID), key); err != nil {
-			return Connection{}, fmt.Errorf("store the credential: %w", err)
-		}
-	}
-	if err := s.storeProxyLogin(rec.ID, proxy); err != nil {
-		return Connection{}, err
-	}
-	if err := s.cfg.Store.SaveConnection(ctx, rec); err != nil {
-		return Connection{}, fmt.Errorf("store the connection: %w", err)
-	}
-	r := newRoute(rec, p, key)
-	r.proxy = proxy.full()
-	r.Conn = s.engine.Upsert(r.engineConnection(s))
-	s.setRoutes(append(slices.Clone(routes), r))
-	return s.view(r), nil
-}
-
-// EditConnection changes the fields that the patch holds. It takes effect at
-// the next request; running ones keep what they began with.
-func (s *Service) EditConnection(ctx context.Context, id string, patch ConnectionPatch) (Connection, error) {
-	s.edit.Lock()
-	defer s.edit.Unlock()
-	old, ok := s.Route(id)
-	if !ok {
-		return Connection{}, ErrNotFound
-	}
-	var bad problems
-	rec := apply(old.Record, patch)
-	if rec.Limits.patch(&bad, patch); len(bad.fields) > 0 {
-		return Connection{}, bad.err()
-	}
-	if patch.RateLimitOverrides.Given && !patch.RateLimitOverrides.null() {
-		rec.RateLimitProtection = true
-	}
-	proxy, newLogin, err := old.proxyAfter(patch.ProxyURL)
-	if err != nil {
-		return Connection{}, err
-	}
-	rec.ProxyURL, rec.UpdatedAt = proxy.address, time.Now().Round(0).UTC()
-	key, newKey, err := newSecret(old, rec.Credential, patch)
-	if err != nil {
-		return Connection{}, err
-	}
-	// A lost key is told by the state; it keeps nobody from the other fields.
-	stillMissing := old.keyMissing() && rec.Credential == old.Record.Credential
-	if err := checkRecord(rec, old.Provider, key != "" || stillMissing, s.Routes()); err != nil {
-		return Connection{}, err
-	}
-	if err := errors.Join(s.checkNotUs(rec), s.notPasted(key, rec.words()...)); err != nil {
-		return Connection{}, err
-	}
-	if newKey {
-		if err := s.cfg.Secrets.SetSecret(SecretName(id), key); err != nil {
-			return Connection{}, fmt.Errorf("store the credential: %w", err)
-		}
-	}
-	if newLogin {
-		if err := s.storeProxyLogin(id, proxy); err != nil {
-			return Connection{}, err
-		}
-	}
-	if err := s.cfg.Store.SaveConnection(ctx, rec); err != nil {
-		return Connection{}, fmt.Errorf("store the connection: %w", err)
-	}
-	if newLogin {
-		s.dropProxyLogin(id, proxy)
-	}
-	r := newRoute(rec, old.Provider, key)
-	r.Use, r.proxy = old.Use, proxy.full()
-	if !newKey && r.login != nil {
-		r.login = old.login
-	}
-	r.Conn = s.engine.Upsert(r.engineConnection(s))
-	routes := slices.Clone(s.Routes())
-	routes[slices.Index(routes, old)] = r
-	s.setRoutes(routes)
-	if newKey {
-		// A terminal state lasts until the credential changes (guide §2).
-		s.engine.ResetConnection(id)
-		s.quota.Forget(id)
-	}
-	if r.login != nil && (newKey || r.tokenURL() != old.tokenURL() || rec.ClientID != old.Record.ClientID || rec.TokenFormat != old.Record.TokenFormat) {
-		// What failed so far was another way of refreshing.
-		s.guard.Forget(connectionGuard(id))
-		r.login.unblock()
-	}
-	s.claudeEdited(old, r)
-	return s.view(r), nil
-}
 
 // apply returns the record with the patch's fields in it.
 func apply(r ConnectionRecord, p ConnectionPatch) ConnectionRecord {
@@ -153,32 +40,6 @@ func set[T any](field *T, value *T) {
 	if value != nil {
 		*field = *value
 	}
-}
-
-// DeleteConnection forgets a connection and its secret.
-func (s *Service) DeleteConnection(ctx context.Context, id string) error {
-	s.edit.Lock()
-	defer s.edit.Unlock()
-	old, ok := s.Route(id)
-	if !ok {
-		return ErrNotFound
-	}
-	if err := s.cfg.Store.DeleteConnection(ctx, id); err != nil {
-		return fmt.Errorf("delete the connection: %w", err)
-	}
-	s.setRoutes(slices.DeleteFunc(slices.Clone(s.Routes()), func(r *Route) bool { return r == old }))
-	s.engine.Remove(id)
-	s.quota.Forget(id)
-	s.claude.forget(id)
-	s.forget(id)
-	s.endLeases(ctx, lease.ConnectionIneligible, func(l lease.Lease) bool { return l.ConnectionID == id })
-	if err := s.dropFromCombos(ctx, id); err != nil {
-		return fmt.Errorf("the connection is gone, but combos still name it: %w", err)
-	}
-	if err := errors.Join(s.cfg.Secrets.DeleteSecret(SecretName(id)), s.cfg.Secrets.DeleteSecret(ProxySecretName(id))); err != nil {
-		return fmt.Errorf("the connection is gone, but its credential could not be deleted: %w", err)
-	}
-	return nil
 }
 
 // ReorderConnections sets the routing order.

@@ -168,8 +168,11 @@ const hopelessPause = time.Minute
 // keepLogin stores a refreshed login, unless the connection is gone or has been
 // given another one meanwhile.
 func (s *Service) keepLogin(r *Route, next oauth.Login) {
-	s.edit.Lock()
-	defer s.edit.Unlock()
+	give, err := s.secrets.take(context.Background(), r.Record.ID)
+	if err != nil {
+		return // such a context has no end
+	}
+	defer give()
 	if now, ok := s.Route(r.Record.ID); !ok || now.login != r.login {
 		return
 	}

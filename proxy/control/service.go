@@ -92,7 +92,7 @@ type Service struct {
 	plans         atomic.Pointer[planning]
 	memory        *combo.State // what the strategies remember between requests
 	egress        []string     // providers whose quota belongs to the outgoing address
-	revision      int64        // of the settings; guarded by edit
+	revision      atomic.Int64 // of the settings; written under edit
 	pausedTo      atomic.Int64 // real Unix milliseconds up to which requests are refused
 	desktop       atomic.Bool
 	activity      atomic.Int64           // the newest id
@@ -101,7 +101,8 @@ type Service struct {
 	version       atomic.Uint64 // changes of state
 
 	drilling sync.Mutex // one drill at a time
-	edit     sync.Mutex // one command changes connections or settings at a time
+	edit     sync.Mutex // one command changes connections or settings at a time; never held over the keychain or a user's file
+	secrets  turns      // one change at a time of the secrets of one connection, by its id
 
 	stateDirty, useDirty chan struct{}
 	listened             chan struct{} // somebody new listens

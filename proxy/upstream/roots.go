@@ -1,14 +1,15 @@
 package upstream
 
 import (
+	"context"
 	"crypto/x509"
 	"encoding/pem"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
+
+	"breakwater/folder"
 )
 
 // maxRoots is the size of the largest file of root certificates, in bytes: the
@@ -48,17 +49,9 @@ func readRoots(path string) ([]*x509.Certificate, error) {
 	if !filepath.IsAbs(path) {
 		return nil, errors.New("the whole path of the file is needed")
 	}
-	f, err := os.Open(path)
+	raw, err := folder.ReadNamed(context.Background(), path, maxRoots) // bounds itself
 	if err != nil {
 		return nil, unreadable(err)
-	}
-	defer func() { _ = f.Close() }() // it was only read
-	raw, err := io.ReadAll(io.LimitReader(f, maxRoots+1))
-	switch {
-	case err != nil:
-		return nil, unreadable(err)
-	case len(raw) > maxRoots:
-		return nil, fmt.Errorf("the file is larger than %d MiB", maxRoots>>20)
 	}
 	var list []*x509.Certificate
 	for block, rest := pem.Decode(raw); block != nil; block, rest = pem.Decode(rest) {
@@ -84,6 +77,12 @@ func unreadable(err error) error {
 		return errors.New("there is no such file")
 	case errors.Is(err, fs.ErrPermission):
 		return errors.New("the file may not be read by Breakwater")
+	case errors.Is(err, folder.ErrTooLarge):
+		return fmt.Errorf("the file is larger than %d MiB", maxRoots>>20)
+	case errors.Is(err, folder.ErrNotPlain):
+		return errors.New("it is a folder, a pipe or a device; a file is needed")
+	case errors.Is(err, folder.ErrSlow):
+		return errors.New("the drive or network folder of the file does not answer")
 	}
 	return errors.New("the file cannot be read")
 }

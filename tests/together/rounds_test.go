@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -74,6 +75,10 @@ func (p place) run(ctx context.Context, args ...string) ended {
 	return ended{what: args[0], out: strings.TrimSpace(out.String()), err: strings.TrimSpace(errs.String()), failed: failed}
 }
 
+// refused is what a command says whose token is wrong; the digits may be part of
+// a port as well.
+var refused = regexp.MustCompile(`\b401\b|(?i)unauthorized|token is`)
+
 var addConnection = []string{"connections", "add", "anthropic", "--name", "Work", "--key-env", "TEST_KEY"}
 
 // together runs commands at once, and returns when all have ended.
@@ -105,7 +110,7 @@ func (p place) begin(ctx context.Context) error {
 			return fmt.Errorf("a wrong token: %+v, at the end %q", e, last.out)
 		case e.what == "connections":
 			added = e.failed == nil // it may come before the start or after the end
-			if !added && strings.Contains(e.err, "401") {
+			if !added && refused.MatchString(e.err) {
 				return fmt.Errorf("a refused token: %+v", e)
 			}
 		case e.failed != nil:
