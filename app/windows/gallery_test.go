@@ -132,6 +132,12 @@ func scenes() []scene {
 		}
 	}
 	add("demo_demo", "demo", "demo", nil)
+	for _, state := range []string{"busy", "empty"} {
+		add("storage_"+state, state, "overview", func(b *bench) {
+			b.fake.snap.Notices = []control.Notice{{Code: "read_only", Text: "?"}, {Code: "permissions_tightened", Text: "?"}}
+			b.sync()
+		})
+	}
 	for _, p := range []string{"general", "clients", "resilience", "rules", "leases", "network"} {
 		add("settings-"+p, "busy", "settings/"+p, nil)
 		add("settings-"+p+"_end", "busy", "settings/"+p, (*bench).down)

@@ -37,6 +37,7 @@ type overview struct {
 	steps   *firstSteps
 
 	notices *fyne.Container
+	early   *fyne.Container // the notices of a new installation
 	conns   *liveRows
 	serving *text
 	more    *link // to the connections that are not listed
@@ -134,7 +135,8 @@ func (p *overview) build() fyne.CanvasObject {
 		flush(view.T("Recent requests"), all, p.recent.box),
 	)
 	p.welcome = newWelcome(p.u)
-	p.root = container.NewStack(p.content, p.welcome.box)
+	p.early = container.New(stack{gap})
+	p.root = container.NewStack(p.content, container.NewBorder(container.New(inset{gap, gap, 0, gap}, p.early), nil, nil, nil, p.welcome.box))
 	return p.root
 }
 
@@ -171,11 +173,12 @@ func (p *overview) apply() {
 	show(p.pause, u.known && !empty)
 	show(p.welcome.box, empty)
 	show(p.content, u.known && !empty)
+	p.showNotices(p.early, empty)
 	if empty {
 		p.welcome.apply()
 		return
 	}
-	p.applyNotices()
+	p.showNotices(p.notices, true)
 	p.steps.apply()
 	brief, more, closed := view.Brief(u.snap)
 	p.applyConnections(brief, more)
@@ -188,24 +191,29 @@ func (p *overview) apply() {
 	p.setup.apply()
 }
 
-func (p *overview) applyNotices() {
+// showNotices shows the remarks in one of their two places: above the welcome
+// of a new installation, which has no other content, or above everything else.
+func (p *overview) showNotices(box *fyne.Container, wanted bool) {
 	list := p.u.snap.Notices
-	if len(list) != len(p.notices.Objects) {
-		p.notices.Objects = nil
+	if !wanted {
+		list = nil
+	}
+	if len(list) != len(box.Objects) {
+		box.Objects = nil
 		for range list {
 			b := newBanner(view.ShapeHalf, view.RoleWarning, nil)
 			b.flat()
 			b.say("")
-			p.notices.Objects = append(p.notices.Objects, b)
+			box.Objects = append(box.Objects, b)
 		}
-		p.notices.Refresh()
+		box.Refresh()
 	}
 	for i, n := range list {
-		b := p.notices.Objects[i].(*banner)
+		b := box.Objects[i].(*banner)
 		b.shape.show(view.NoticeMark(n))
 		b.label.set(view.NoticeText(n))
 	}
-	show(p.notices, len(list) > 0)
+	show(box, len(list) > 0)
 }
 
 func (p *overview) applyConnections(s control.Snapshot, more int) {

@@ -103,6 +103,23 @@ func TestNoticesAreShownOnTheOverview(t *testing.T) {
 	b.wantShown("No se pueden guardar los cambios: el disco está lleno.")
 }
 
+// A new installation that cannot save anything says so above its welcome.
+func TestNoticesAreShownWithTheWelcome(t *testing.T) {
+	b := newBench(t, "empty", "")
+	for code, words := range map[string]string{
+		"read_only":     "Changes cannot be saved: the data folder or a file in it cannot be written.",
+		"database_busy": "Changes cannot be saved: another program has locked the database.",
+		"database_gone": "Changes cannot be saved: the database was moved, deleted or replaced",
+	} {
+		b.fake.snap.Notices = []control.Notice{{Code: code, Text: "?"}}
+		b.sync()
+		b.wantShown(words)
+		b.fake.snap.Notices = nil
+		b.sync()
+		b.wantHidden(words)
+	}
+}
+
 func TestCountdownTicksOnlyWhileSomethingCounts(t *testing.T) {
 	b := newBench(t, "busy", "")
 	if len(b.later) == 0 {

@@ -214,13 +214,24 @@ func checkVersion(ctx context.Context, r *report, f control.Facade) {
 	}
 	for _, n := range snap.Notices {
 		if n.Grave() {
-			do := "Make some room on the disk of the data folder, and see that you may write there."
-			if n.Code == "database_damaged" {
-				do = "Quit Breakwater, move the file away, and put a copy (*.bak) in its place or start with an empty one."
-			}
-			r.add(Problem, "storage", n.Text, do)
+			r.add(Problem, "storage", n.Text, mend(n.Code))
 			continue
 		}
 		r.add(Remark, "notice", n.Text, "")
 	}
+}
+
+// mend is what the user can do about a fault of the storage.
+func mend(kind string) string {
+	switch kind {
+	case "database_damaged":
+		return "Quit Breakwater, move the file away, and put a copy (*.bak) in its place or start with an empty one."
+	case "read_only":
+		return "Make the data folder and its files writable for you; changes are saved again within ten seconds."
+	case "database_busy":
+		return "Close the program that has the database open; changes are saved again within ten seconds."
+	case "database_gone":
+		return "Put the file or the folder back where it was, or quit Breakwater and start it again."
+	}
+	return "Make some room on the disk of the data folder; changes are saved again within ten seconds."
 }
