@@ -37,7 +37,8 @@ type overview struct {
 	steps   *firstSteps
 
 	notices *fyne.Container
-	early   *fyne.Container // the notices of a new installation
+	early   *fyne.Container // the notices of a new installation, in above
+	above   *fyne.Container
 	conns   *liveRows
 	serving *text
 	more    *link // to the connections that are not listed
@@ -136,7 +137,8 @@ func (p *overview) build() fyne.CanvasObject {
 	)
 	p.welcome = newWelcome(p.u)
 	p.early = container.New(stack{gap})
-	p.root = container.NewStack(p.content, container.NewBorder(container.New(inset{gap, gap, 0, gap}, p.early), nil, nil, nil, p.welcome.box))
+	p.above = container.New(inset{0, gapEdge, gap, gapEdge}, p.early)
+	p.root = container.NewStack(p.content, container.NewBorder(p.above, nil, nil, nil, p.welcome.box))
 	return p.root
 }
 
@@ -174,6 +176,7 @@ func (p *overview) apply() {
 	show(p.welcome.box, empty)
 	show(p.content, u.known && !empty)
 	p.showNotices(p.early, empty)
+	show(p.above, p.early.Visible())
 	if empty {
 		p.welcome.apply()
 		return
