@@ -160,13 +160,14 @@ func TestBadRequest(t *testing.T) {
 	verdicts(t, []verdict{
 		{name: "case 85", got: cfe(400, "bad request payload", 0, "openai"), want: refused(outcome.ReasonUnknown)},
 		{name: "case 86", got: cfe(400, "The model `foo` does not exist or is not available", 0, "openai"), want: model400},
-		{name: "case 87", got: cfe(400, "Invalid API key provided for model gpt-4o", 0, "openai"), want: refused(outcome.ReasonUnknown)},
+		// Ruling 55 (a): a key that is refused on a 400 is refused.
+		{name: "case 87", got: cfe(400, "Invalid API key provided for model gpt-4o", 0, "openai"), want: failure(outcome.ReasonAuth, 0, -1)},
 		{name: "case 88", got: cfe(400, body("model_not_found", "", "unauthorized-ish blob"), 0, "openai"), want: model400},
 		{name: "case 89", got: cfe(400, body("", "not_found_error", "nope"), 0, "anthropic"), want: model400},
 		{name: "case 90 model", got: cfe(400, body("", "permission_error", "you do not have access to the requested model"), 0, "anthropic"), want: model400},
 		{name: "case 90 other permission", got: cfe(400, body("", "permission_error", "you lack permission to use the Message Batches API"), 0, "anthropic"), want: refused(outcome.ReasonUnknown)},
 		{name: "case 91 invalid model", got: cfe(400, "Invalid model: gpt-5-turbo", 0, "openai"), want: model400},
-		{name: "case 91 invalid key", got: cfe(400, body("invalid_api_key", "", "something went wrong"), 0, "openai"), want: refused(outcome.ReasonUnknown)},
+		{name: "case 91 invalid key", got: cfe(400, body("invalid_api_key", "", "something went wrong"), 0, "openai"), want: failure(outcome.ReasonAuth, 0, -1)},
 		{name: "case 102 English", got: cfe(400, "Detected high-frequency non-compliant requests from you", 0, "glm"), want: failure(outcome.ReasonRateLimit, 3000*ms, 1)},
 		{name: "case 102 Chinese", got: cfe(400, "请求频率过高，请稍后再试", 0, "glm"), want: failure(outcome.ReasonRateLimit, 3000*ms, 1)},
 		{name: "case 103", got: cfe(400, "Invalid JSON: unexpected token at position 3", 0, "openai"), want: refused(outcome.ReasonUnknown)},

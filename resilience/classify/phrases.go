@@ -12,6 +12,7 @@ var deactivatedPhrases = []string{
 	"account_deactivated",
 	"account has been deactivated",
 	"account has been disabled",
+	"organization has been disabled", // ruling 62
 	"your account has been suspended",
 	"this account is deactivated",
 	"verify your account to continue",
@@ -89,6 +90,10 @@ var badCredential = wording{
 		then(words("api key", "api_key", "api-key", "apikey"), words("not valid"), 20),
 		near(words("invalid", "expired", "missing", "revoked"), words("token", "credential", "bearer"), 20)),
 }
+
+// refusedKey is how servers say on a 400 that a key is not theirs (ruling 55).
+var refusedKey = wording{phrases: words("api key not valid", "api_key_invalid", "api key expired",
+	"incorrect api key provided", "invalid api key provided", "invalid_api_key")}
 
 var malformed = wording{
 	phrases: words("improperly formed request", "messages must alternate", "empty message", "empty content"),

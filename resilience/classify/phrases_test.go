@@ -69,9 +69,14 @@ func TestPhraseLists(t *testing.T) {
 			unsupported model|access is denied to the model|model access denied|please select a different model|no access to this model|permission for the model
 			the model needs permission`},
 		{
+			// Ruling 55 (a).
+			"refused key", 400, "acme", func(o outcome.Outcome) bool { return o.Terminal == outcome.Expired && o.Fallback },
+			`api key not valid|api_key_invalid|api key expired|incorrect api key provided|invalid api key provided|invalid_api_key`,
+		},
+		{
 			"bad credential", 400, "acme", func(o outcome.Outcome) bool { return o == Response(input(400, "x", 0, "acme")) },
 			`invalid model, invalid api key|invalid model, api key missing|invalid model, api-key revoked|invalid model, incorrect api_key|invalid model, expired apikey
-			invalid model, api key not valid|invalid model, authentication failed|invalid model, authentication error|invalid model, authentication required
+			invalid model, authentication failed|invalid model, authentication error|invalid model, authentication required
 			invalid model, missing token|invalid model, bearer expired|invalid model, revoked credential|invalid model, unauthorized|invalid model, not authenticated`,
 		},
 		{"malformed", 400, "acme", is(outcome.Neutral), `improperly formed request|invalid message format|messages must alternate|empty message|empty content
