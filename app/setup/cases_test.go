@@ -521,8 +521,9 @@ func TestRecordsOfVersionOneAreUndone(t *testing.T) {
 	}
 }
 
-// TestSetUpByHandIsAdopted records what is there already, and undo takes it out.
-func TestSetUpByHandIsAdopted(t *testing.T) {
+// TestWhatWasSetUpWithoutARecordStays gives back what stood there, even if that
+// is this Breakwater's address, and says so.
+func TestWhatWasSetUpWithoutARecordStays(t *testing.T) {
 	for _, c := range clients {
 		s := rig(t, nil)
 		name, _ := filepath.Rel(s.Home, c.path(s.Home, s.Getenv))
@@ -536,8 +537,8 @@ func TestSetUpByHandIsAdopted(t *testing.T) {
 		if err := s.Write(c.id, here); err != nil || s.text(t, name) != set {
 			t.Fatal(err)
 		}
-		if _, err := s.Undo(c.id); err != nil || strings.Contains(s.text(t, name), "127.0.0.1:7411") {
-			t.Errorf("%s: %v\n%s", c.id, err, s.text(t, name))
+		if done, err := s.Undo(c.id); err != nil || s.text(t, name) != set || !strings.HasPrefix(done, "Left as it was: ") || !strings.Contains(done, here.Endpoint) {
+			t.Errorf("%s: %s, %v\n%s", c.id, done, err, s.text(t, name))
 		}
 	}
 }

@@ -71,22 +71,27 @@ func (s Setup) reveal(plain, secret string) (string, error) {
 	return raw, nil
 }
 
-// forget deletes the copy and secrets of a note that another note, nil for
-// none, does not need. What is left over harms nobody.
-func (s Setup) forget(n note, other *note) {
-	used := map[string]bool{}
-	if other != nil {
-		used[other.Copy] = true
-		for _, ch := range other.Edits {
-			used[ch.Secret] = true
+// forget deletes the copies and secrets of a note, and of those it stands on,
+// that another note, nil for none, does not need. What is left over by a crash
+// harms nobody.
+func (s Setup) forget(n note, needed *note) {
+	used := map[string]bool{"": true}
+	if needed != nil {
+		for _, one := range needed.states() {
+			used[one.Copy] = true
+			for _, ch := range one.Edits {
+				used[ch.Secret] = true
+			}
 		}
 	}
-	if n.Copy != "" && !filepath.IsAbs(n.Copy) && filepath.Base(n.Copy) == n.Copy && !used[n.Copy] {
-		_ = os.Remove(filepath.Join(s.Dir, n.Copy))
-	}
-	for _, ch := range n.Edits {
-		if ch.Secret != "" && !used[ch.Secret] && s.Secrets != nil {
-			_ = s.Secrets.DeleteSecret(ch.Secret)
+	for _, one := range n.states() {
+		if !used[one.Copy] && filepath.Base(one.Copy) == one.Copy {
+			_ = os.Remove(filepath.Join(s.Dir, one.Copy))
+		}
+		for _, ch := range one.Edits {
+			if !used[ch.Secret] && s.Secrets != nil {
+				_ = s.Secrets.DeleteSecret(ch.Secret)
+			}
 		}
 	}
 }

@@ -32,6 +32,7 @@ type note struct {
 	Edits   []change `json:"edits"`
 	Steps   []step   `json:"steps,omitempty"`
 	Former  *note    `json:"former,omitempty"` // what held until this one is on disk
+	Below   *note    `json:"below,omitempty"`  // ours from before another Breakwater wrote over it
 }
 
 // change is one value: ours, and what stood there, as it was written.
@@ -89,16 +90,26 @@ func (s Setup) read() (journal, error) {
 // check refuses notes that lack what an undo needs.
 func (j journal) check() error {
 	for _, n := range j {
-		if n.Link == "" || n.Path == "" || n.After == "" || len(n.Edits) == 0 {
+		if !n.whole() {
 			return errDamaged
-		}
-		for _, e := range n.Edits {
-			if len(e.Key) == 0 || e.Made >= len(e.Key) {
-				return errDamaged
-			}
 		}
 	}
 	return nil
+}
+
+func (n *note) whole() bool {
+	if n == nil {
+		return true
+	}
+	if n.Link == "" || n.Path == "" || n.After == "" || len(n.Edits) == 0 {
+		return false
+	}
+	for _, e := range n.Edits {
+		if len(e.Key) == 0 || e.Made < 0 || e.Made >= len(e.Key) {
+			return false
+		}
+	}
+	return n.Former.whole() && n.Below.whole()
 }
 
 func compact(raw json.RawMessage) []byte {

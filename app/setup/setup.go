@@ -22,6 +22,14 @@ type Setup struct {
 	Secrets Secrets
 	// Lock is the lock of the data folder; nil uses a file of our own in it.
 	Lock Lock
+
+	crash func() // for tests: called wherever a killed process leaves another state
+}
+
+func (s Setup) point() {
+	if s.crash != nil {
+		s.crash()
+	}
 }
 
 // Secrets is the store for keys and tokens.

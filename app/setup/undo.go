@@ -17,20 +17,30 @@ type outcome struct {
 	gone  bool     // the file was made by us and holds nothing else
 	exact bool     // it is the former file, by its digest
 	kept  []string // keys that were changed since and stay
+	rest  *note    // what is still to be undone below
+}
+
+// states are the notes that a file may be in: of a crash the note before, and
+// of an undo that was cut off the one below. Each is undone by its own.
+func (n note) states() []note {
+	out := []note{n}
+	for _, other := range []*note{n.Former, n.Below} {
+		if other != nil {
+			out = append(out, other.states()...)
+		}
+	}
+	return out
 }
 
 // undone takes a note out of a text. A text that is as it was left gets its
 // former bytes, which are compared by digest; in any other one our keys are
 // edited out.
 func (s Setup) undone(c client, n note, text []byte) (outcome, error) {
-	notes := []note{n}
-	if n.Former != nil {
-		notes = append(notes, *n.Former)
-	}
+	notes := n.states()
 	digest := sum(text)
 	for _, n := range notes {
 		if n.Before != "" && n.Before == digest {
-			return outcome{text: text, exact: true}, nil
+			return outcome{text: text, exact: true, rest: n.Below}, nil
 		}
 	}
 	for _, n := range notes {
@@ -38,10 +48,10 @@ func (s Setup) undone(c client, n note, text []byte) (outcome, error) {
 			continue
 		}
 		if n.Made {
-			return outcome{gone: true, exact: true}, nil
+			return outcome{gone: true, exact: true, rest: n.Below}, nil
 		}
 		if out, ok := s.exact(n, text); ok {
-			return outcome{text: out, exact: true}, nil
+			return outcome{text: out, exact: true, rest: n.Below}, nil
 		}
 	}
 	var failed error
@@ -88,7 +98,7 @@ func (s Setup) editedOut(c client, n note, text []byte) (outcome, error) {
 	if err != nil {
 		return outcome{}, err
 	}
-	out := outcome{text: doc.bytes(), kept: kept}
+	out := outcome{text: doc.bytes(), kept: kept, rest: n.Below}
 	if n.Made && len(doc.steps) > 0 && len(doc.tree) == 0 && len(c.format.comments(doc.body)) == 0 {
 		out.gone = true
 	}
@@ -138,68 +148,99 @@ func (s Setup) undoNoted(c client, notes journal, agreed []Question) (string, er
 		paths = append(paths, n.Path)
 	}
 	var done []string
+	var rest *note
 	for _, p := range paths {
-		line, err := s.undoFile(c, n, p, agreed)
+		line, below, err := s.undoFile(c, n, p, agreed)
 		if _, asks := errors.AsType[*AskError](err); asks || errors.Is(err, errRaced) {
 			return "", err
 		}
 		if err != nil {
 			return "", fmt.Errorf("%s is left as it is: %w", n.Link, err)
 		}
-		if line != "" {
-			done = append(done, line)
+		done = append(done, line)
+		if below != nil {
+			rest = below
 		}
 	}
+	s.point()
 	left := maps.Clone(notes)
-	delete(left, c.id)
+	if delete(left, c.id); rest != nil {
+		left[c.id] = *rest
+	}
 	if err := s.write(left); err != nil {
 		return "", err
 	}
-	s.forget(n, nil)
-	if n.Former != nil {
-		s.forget(*n.Former, nil)
-	}
-	return strings.Join(done, "; "), nil
+	s.point()
+	s.forget(n, rest)
+	return s.undoBelow(c, left, strings.Join(done, "; "))
 }
 
-func (s Setup) undoFile(c client, n note, at string, agreed []Question) (string, error) {
+// undoBelow goes on with the note that another Breakwater has written over, if
+// there is one and its turn has come. If not, that is said and it stays.
+func (s Setup) undoBelow(c client, notes journal, done string) (string, error) {
+	if _, ok := notes[c.id]; !ok {
+		return done, nil
+	}
+	more, err := s.undoNoted(c, notes, nil)
+	if err != nil {
+		return fmt.Sprintf("%s (%v)", done, err), nil
+	}
+	return done + "; " + more, nil
+}
+
+func (s Setup) undoFile(c client, n note, at string, agreed []Question) (line string, rest *note, err error) {
 	f, err := load(at)
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
 	if !f.exists {
 		if isLink(at) && !n.Made {
-			return "", errors.New("it is a link to a file that is not there")
+			return "", nil, errors.New("it is a link to a file that is not there")
 		}
-		return "Already gone: " + at, nil
+		return "Already gone: " + at, nil, nil
 	}
 	out, err := s.undone(c, n, f.text)
 	if err != nil {
-		return s.fromCopy(c, n, f, at, err, agreed)
+		line, err = s.fromCopy(c, n, f, at, err, agreed)
+		return line, nil, err
 	}
-	line := describe(out, at)
 	if !out.gone && bytes.Equal(out.text, f.text) {
 		s.dropOldCopy(n, f.text)
-		return line, nil
+		return describe(out, at) + still(c, n, out.text), out.rest, nil
 	}
 	if f.readOnly() && !slices.Contains(agreed, AskReadOnly) {
-		return "", &AskError{Question: AskReadOnly, Path: at}
+		return "", nil, &AskError{Question: AskReadOnly, Path: at}
 	}
 	if out.gone {
 		if err := f.remove(); err != nil {
-			return "", err
+			return "", nil, err
 		}
 		removeEmpty(filepath.Dir(f.path), n.MadeDir)
-		return "Removed: " + at, nil
+		return "Removed: " + at, out.rest, nil
 	}
 	if err := f.replace(out.text); err != nil {
-		return "", err
+		return "", nil, err
 	}
 	s.dropOldCopy(n, out.text)
 	if out.exact {
-		return "Restored: " + at, nil
+		return "Restored: " + at + still(c, n, out.text), out.rest, nil
 	}
-	return "Undone: " + at + keptWords(out.kept), nil
+	return "Undone: " + at + keptWords(out.kept) + still(c, n, out.text), out.rest, nil
+}
+
+// still says that a file points at a Breakwater, or at another server of this
+// machine, as it did before: undoing gives that back and goes no further.
+func still(c client, n note, text []byte) string {
+	doc, err := edit(c.format, text)
+	if err != nil {
+		return ""
+	}
+	for _, ch := range n.Edits {
+		if v := doc.plain(ch.Key); ch.Address && loopback(v) {
+			return " (it points at " + v + ", as before)"
+		}
+	}
+	return ""
 }
 
 // describe says how a file stands that needed no write.

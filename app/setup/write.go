@@ -73,16 +73,15 @@ func (s Setup) writeOnce(c client, t Target, agreed []Question) error {
 func (s Setup) edited(c client, t Target, f settingsFile, link string, former *note) (note, []byte, error) {
 	n := note{Link: link, Path: f.path, Made: !f.exists, Former: former}
 	base := f.text
-	carried := false
 	if former != nil {
-		n.Made, n.MadeDir = former.Made, former.MadeDir
 		out, err := s.undone(c, *former, f.text)
 		if _, taken := errors.AsType[takenOver](err); taken {
-			carried = true // what stood there before the first time stays known
+			n.Below = former // undone in the reverse order, as two data folders may alternate
 		} else if err != nil {
 			return note{}, nil, err
 		} else {
 			base = out.text
+			n.Made, n.MadeDir, n.Below = former.Made, former.MadeDir, out.rest
 		}
 	}
 	doc, err := edit(c.format, base)
@@ -90,50 +89,43 @@ func (s Setup) edited(c client, t Target, f settingsFile, link string, former *n
 		return note{}, nil, err
 	}
 	settings := c.edits(t, doc.plain, s.getenv)
-	adopted := former == nil && !slices.ContainsFunc(settings, func(e setting) bool { return doc.plain(e.key) != e.value })
 	for _, e := range settings {
 		ch := change{Key: e.key, Value: e.value, Made: doc.missing(e.key), Address: e.address}
-		if adopted { // it is set up already, without a record: undoing takes it out
-			ch.Made = min(1, len(e.key)-1)
-		} else if ch.Old, ch.Had, err = doc.set(e.key, e.value); err != nil {
+		if ch.Old, ch.Had, err = doc.set(e.key, e.value); err != nil {
 			return note{}, nil, err
-		}
-		if before := earlier(former, e.key); carried && before != nil {
-			ch.Had, ch.Old, ch.Secret, ch.Made = before.Had, before.Old, before.Secret, before.Made
 		}
 		n.Edits = append(n.Edits, ch)
 	}
 	n.Steps = doc.steps
-	if !n.Made && !carried && !adopted {
+	if !n.Made {
 		n.Before = sum(base)
 	}
 	text := doc.bytes()
 	n.After = sum(text)
-	if carried {
-		n.Steps = nil
-		n.Copy, n.Before = former.Copy, ""
-	} else if err := s.hide(c, &n, base, settings, adopted); err != nil {
+	if n.Below != nil && sameValues(*n.Below, n) {
+		// The file is to say what it said before another Breakwater came: it is
+		// set up as then, not over the other one.
+		back := *n.Below
+		back.Former = former
+		if back.After != n.After {
+			back.After, back.Steps = n.After, nil
+		}
+		return back, text, nil
+	}
+	if err := s.hide(c, &n, base, settings); err != nil {
 		s.forget(n, former)
 		return note{}, nil, err
 	}
 	return n, text, nil
 }
 
-func earlier(n *note, key path) *change {
-	if n == nil {
-		return nil
-	}
-	for i := range n.Edits {
-		if slices.Equal(n.Edits[i].Key, key) {
-			return &n.Edits[i]
-		}
-	}
-	return nil
+func sameValues(a, b note) bool {
+	return slices.EqualFunc(a.Edits, b.Edits, func(x, y change) bool { return slices.Equal(x.Key, y.Key) && x.Value == y.Value })
 }
 
 // hide moves replaced keys and tokens into the secret store and keeps a copy of
 // the file without them.
-func (s Setup) hide(c client, n *note, base []byte, settings []setting, adopted bool) error {
+func (s Setup) hide(c client, n *note, base []byte, settings []setting) error {
 	copied := string(base)
 	for i := range n.Edits {
 		ch := &n.Edits[i]
@@ -155,7 +147,7 @@ func (s Setup) hide(c client, n *note, base []byte, settings []setting, adopted 
 		}
 		ch.Old = ""
 	}
-	if n.Made || adopted {
+	if n.Made {
 		return nil
 	}
 	var err error
@@ -183,11 +175,17 @@ func random() string {
 // commit records a note, writes the file, and then forgets what held before.
 func (s Setup) commit(c client, notes journal, n note, f settingsFile, text []byte) error {
 	before, had := notes[c.id]
+	held := &before
+	if !had {
+		held = nil
+	}
 	notes[c.id] = n
+	s.point()
 	if err := s.write(notes); err != nil {
-		s.forget(n, n.Former)
+		s.forget(n, held)
 		return err
 	}
+	s.point()
 	made, err := makeDir(filepath.Dir(f.path))
 	if err == nil && made != "" {
 		n.MadeDir = made
@@ -195,7 +193,9 @@ func (s Setup) commit(c client, notes journal, n note, f settingsFile, text []by
 		err = s.write(notes)
 	}
 	if err == nil && n.After != sum(f.text) {
+		s.point()
 		err = f.replace(text)
+		s.point()
 	}
 	if err != nil {
 		if delete(notes, c.id); had {
@@ -203,7 +203,7 @@ func (s Setup) commit(c client, notes journal, n note, f settingsFile, text []by
 		}
 		removeEmpty(filepath.Dir(f.path), made)
 		if s.write(notes) == nil {
-			s.forget(n, n.Former)
+			s.forget(n, held)
 		}
 		return err
 	}
@@ -212,6 +212,7 @@ func (s Setup) commit(c client, notes journal, n note, f settingsFile, text []by
 		n.Former = nil
 		notes[c.id] = n
 		if err := s.write(notes); err == nil {
+			s.point()
 			s.forget(former, &n)
 		}
 	}
