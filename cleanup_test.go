@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"breakwater/app/setup"
 	"breakwater/build"
 	"breakwater/db"
 )
@@ -204,5 +205,81 @@ func TestTheVersionIsThatOfFyneAppTOML(t *testing.T) {
 	}
 	if build.Version != app.Version || !strings.Contains(build.String(), "breakwater "+app.Version) {
 		t.Errorf("the program says %q, FyneApp.toml %q", build.String(), app.Version)
+	}
+}
+
+// agents sets Codex up from a data folder, in a private home.
+func agents(t *testing.T, home, dir, endpoint string) string {
+	t.Helper()
+	s := agentSetup(dir, home)
+	if err := s.Write(setup.Codex, setup.Target{Endpoint: endpoint}); err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Join(home, ".codex", "config.toml")
+}
+
+// TestQ22CleanupUndoesProductAndDemo undoes both, the later one first, without
+// any copy.
+func TestQ22CleanupUndoesProductAndDemo(t *testing.T) {
+	for name, first := range map[string]int{"Q22 the product first": 0, "Q22 the demo first": 1} {
+		t.Run(name, func(t *testing.T) {
+			home, dir := privateHome(t), filepath.Join(t.TempDir(), "data")
+			file := filepath.Join(home, ".codex", "config.toml")
+			const before = "\ufeffmodel_provider = 'openai' # mine\r\n"
+			if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte(before), 0o600)); err != nil {
+				t.Fatal(err)
+			}
+			dirs := []string{dir, filepath.Join(dir, db.DemoDir)}
+			agents(t, home, dirs[first], "http://127.0.0.1:7411")
+			agents(t, home, dirs[1-first], "http://127.0.0.1:7499")
+			for _, dir := range dirs {
+				copies, _ := filepath.Glob(filepath.Join(dir, "*.copy"))
+				for _, c := range copies {
+					if err := os.Remove(c); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			if code := run([]string{"cleanup", "--data", "delete", "--data-dir", dir}); code != 0 {
+				t.Errorf("cleanup: %d", code)
+			}
+			if b, err := os.ReadFile(file); err != nil || string(b) != before {
+				t.Errorf("%q, %v", b, err)
+			}
+			if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
+				t.Error("the data stayed: ", err)
+			}
+		})
+	}
+}
+
+// TestQ22CleanupKeepsWhatAnUndoNeeds does not delete the record of a file that
+// could not be undone, and asks about the copy where a user can answer.
+func TestQ22CleanupKeepsWhatAnUndoNeeds(t *testing.T) {
+	home, dir := privateHome(t), filepath.Join(t.TempDir(), "data")
+	file := agents(t, home, dir, "http://127.0.0.1:7411")
+	if err := os.WriteFile(file, []byte("model = \"mine\"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	agents(t, home, dir, "http://127.0.0.1:7411")
+	if err := os.WriteFile(file, []byte("broken = [\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	o := options{dataDir: dir, data: "delete"}
+	var out strings.Builder
+	if code := cleanup(t.Context(), o, strings.NewReader("n\n"), &out); code != 1 || !strings.Contains(out.String(), "Kept: "+dir) || !strings.Contains(out.String(), "Restore the copy?") {
+		t.Errorf("%d: %s", code, out.String())
+	}
+	if b, err := os.ReadFile(file); err != nil || string(b) != "broken = [\n" {
+		t.Errorf("%q, %v", b, err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "clients.json")); err != nil {
+		t.Error("the record is gone: ", err)
+	}
+	if code := cleanup(t.Context(), o, strings.NewReader("y\n"), &out); code != 0 {
+		t.Errorf("%d: %s", code, out.String())
+	}
+	if b, err := os.ReadFile(file); err != nil || string(b) != "model = \"mine\"\n" {
+		t.Errorf("%q, %v", b, err)
 	}
 }

@@ -550,3 +550,35 @@ func TestCodexProfilesThatBypassAreShown(t *testing.T) {
 		t.Error(p.Bypass)
 	}
 }
+
+// TestAFileOfOursThatTheUserFilledIsNotRemoved makes the file, lets the user
+// write into it, and sets the client up once more before undoing.
+func TestAFileOfOursThatTheUserFilledIsNotRemoved(t *testing.T) {
+	for _, c := range clients {
+		for _, again := range []int{0, 1, 2} {
+			s := rig(t, nil)
+			name, _ := filepath.Rel(s.Home, c.path(s.Home, s.Getenv))
+			if err := s.Write(c.id, here); err != nil {
+				t.Fatal(err)
+			}
+			mine, ok := addUserKey(c, s.text(t, name), "mine")
+			if !ok {
+				t.Fatal(s.text(t, name))
+			}
+			s.put(t, name, mine)
+			for i := range again {
+				if err := s.Write(c.id, Target{Endpoint: []string{"http://127.0.0.1:7412", here.Endpoint}[i]}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			done, err := s.Undo(c.id)
+			if err != nil || !strings.HasPrefix(done, map[bool]string{true: "Restored: ", false: "Undone: "}[again > 0]) {
+				t.Error(done, err)
+			}
+			e, err := edit(c.format, []byte(s.text(t, name)))
+			if err != nil || len(e.tree) != 1 || !e.has(path{"mine"}) {
+				t.Errorf("%s, %d: %v %q", c.id, again, err, s.text(t, name))
+			}
+		}
+	}
+}

@@ -153,6 +153,11 @@ func (m *maker) object(st jsonStyle, depth int, fixed ...string) string {
 	for range m.IntN(4) {
 		entries = append(entries, `"`+m.name()+m.one("", ".a", " b", `\"`)+`":`+m.one(" ", "")+m.jsonValue(st, depth+1))
 	}
+	return m.members(st, depth, entries)
+}
+
+// members lays an object out.
+func (m *maker) members(st jsonStyle, depth int, entries []string) string {
 	m.Shuffle(len(entries), func(i, j int) { entries[i], entries[j] = entries[j], entries[i] })
 	if len(entries) == 0 {
 		return m.one("{}", "{ }")
@@ -181,6 +186,9 @@ func (m *maker) json(id string) string {
 	if m.often(4) {
 		return m.one("", "\n", "{}", "{ }\n")
 	}
+	if id == OpenCode && m.often(50) {
+		return m.dress(m.openCode(st) + "\n")
+	}
 	var fixed []string
 	switch {
 	case id == ClaudeCode && m.often(60):
@@ -190,6 +198,19 @@ func (m *maker) json(id string) string {
 		fixed = append(fixed, `"provider": `+m.object(st, 1, m.some(`"anthropic": `+m.object(st, 2, options), `"openai": `+m.object(st, 2), `"mine": {}`)...))
 	}
 	return m.dress(m.object(st, 0, fixed...) + m.one("\n", "", "\n\n"))
+}
+
+// openCode makes a file that opencode itself takes: it refuses names that it
+// does not know, except among a provider's options.
+func (m *maker) openCode(st jsonStyle) string {
+	options := func() string {
+		return `"options": ` + m.object(st, 3, m.some(`"baseURL": "https://g.example/v1"`, `"apiKey": "sk-0123456789abcdef"`)...)
+	}
+	provider := func(name string) string {
+		return `"` + name + `": ` + m.members(st, 2, m.some(options(), `"name": "N"`))
+	}
+	return m.members(st, 0, append(m.some(`"username": "u"`, `"instructions": ["a // b", "c"]`, `"share": "disabled"`),
+		`"provider": `+m.members(st, 1, m.some(provider("anthropic"), provider("openai"), provider("mine")))))
 }
 
 func (m *maker) some(of ...string) []string {

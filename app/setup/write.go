@@ -81,7 +81,8 @@ func (s Setup) edited(c client, t Target, f settingsFile, link string, former *n
 			return note{}, nil, err
 		} else {
 			base = out.text
-			n.Made, n.MadeDir, n.Below = former.Made, former.MadeDir, out.rest
+			n.Made = !f.exists || former.Made && out.gone // a file that the user has filled is not ours to remove
+			n.MadeDir, n.Below = former.MadeDir, out.rest
 		}
 	}
 	doc, err := edit(c.format, base)

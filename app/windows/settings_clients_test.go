@@ -118,3 +118,65 @@ func TestWordsSayWhereTheKeysAre(t *testing.T) {
 		})
 	}
 }
+
+// TestFilesThatNeedConsentAreAskedAbout writes to a read-only file, and puts a
+// copy back, only after the user agreed.
+func TestFilesThatNeedConsentAreAskedAbout(t *testing.T) {
+	b := newBench(t, "empty", "")
+	file := filepath.Join(b.options.Clients.Home, ".codex", "config.toml")
+	put := func(text string, mode os.FileMode) {
+		t.Helper()
+		_ = os.Remove(file)
+		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(text), mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	holds := func(want string) {
+		t.Helper()
+		if text, err := os.ReadFile(file); err != nil || !strings.Contains(string(text), want) {
+			t.Errorf("%q, %v; want %q", text, err, want)
+		}
+	}
+	put("model = \"mine\"\n", 0o400)
+	b.goTo("settings/clients")
+	p := pageOf[*settings](b).clients
+	test.Tap(p.cards[1].write)
+	b.push("Set up")
+	b.wantShown("~/.codex/config.toml is read-only")
+	b.push("Cancel")
+	holds("model = \"mine\"\n")
+	test.Tap(p.cards[1].write)
+	b.push("Set up")
+	b.push("Change it")
+	holds("base_url")
+
+	put("broken = [", 0o600)
+	test.Tap(p.cards[1].back)
+	b.wantShown("~/.codex/config.toml cannot be undone", "A copy from before it was set up is kept.")
+	b.push("Cancel")
+	holds("broken = [")
+	test.Tap(p.cards[1].back)
+	b.push("Restore the copy")
+	holds("model = \"mine\"\n")
+	b.wantShown("Codex is no longer set up.", "not set up")
+}
+
+// TestAfterUndoThePageSaysNotSetUp also when requests of the agent came before.
+func TestAfterUndoThePageSaysNotSetUp(t *testing.T) {
+	b := newBench(t, "empty", "settings/clients")
+	p := pageOf[*settings](b).clients
+	row := newFake("busy", b.clock).rows[0]
+	for i, id := range []string{setup.ClaudeCode, setup.Codex, setup.Aider, setup.OpenCode} {
+		test.Tap(p.cards[i].write)
+		b.push("Set up")
+		row.Client, row.At = id, b.clock
+		b.activity = append(b.activity, row)
+		b.redraw()
+		b.wantShown("connected")
+		test.Tap(p.cards[i].back)
+		b.wantHidden("connected")
+	}
+}
