@@ -67,6 +67,7 @@ func (screen) Window(ctx context.Context, f control.Facade, url, page, dataDir s
 	}
 	if os.Getenv(app.EnvURL) != "" {
 		o.Address = "" // the tray handed the token over: a person has nothing to mend
+		o.Shown = func(number uint64) { app.TellShown(os.Stdout, number) }
 	} else {
 		// Started by hand: the toolkit's own remarks would only alarm, except
 		// why there is no window, which it says before it ends the process.

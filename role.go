@@ -27,7 +27,9 @@ func serveOn(ctx context.Context, o options, log *slog.Logger, p *proxy.Product,
 	var trayErr error
 	if !o.headless {
 		p.Service.SetDesktop(true)
-		trayErr = desktop.Tray(ctx, p.Service, url, token, o.dataDir, o.demo, log)
+		// There is nothing to serve with yet: the welcome says what to do.
+		show := o.demo || len(p.Service.Routes()) == 0
+		trayErr = desktop.Tray(ctx, p.Service, url, token, o.dataDir, show, log)
 		stop()
 	}
 	return errors.Join(trayErr, <-served)

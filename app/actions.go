@@ -81,9 +81,13 @@ func (d *desk) edit(ctx context.Context, a menu.Action, p control.ConnectionPatc
 
 // open starts the window, or has the one that is there come to front.
 func (d *desk) open(ctx context.Context, page string) {
-	if d.window.open(page) {
-		return
+	if !d.window.open(page) {
+		d.show(ctx, page)
 	}
+}
+
+// show has the window that is there come to front.
+func (d *desk) show(ctx context.Context, page string) {
 	if err := d.facade.ShowWindow(ctx, page); err != nil {
 		d.log.Warn("the window could not be raised", "error", err)
 	}

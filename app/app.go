@@ -45,6 +45,7 @@ func Run(ctx context.Context, o Options) error {
 	d.center = notify.NewCenter(notify.New(name, id, func(page string) { d.open(ctx, page) }), d.wanted(ctx), time.Local, o.Log)
 	d.window = newWindow(o, d.center.Say)
 	d.window.trayless = tray.Missing
+	d.window.again = func(page string) { d.show(ctx, page) }
 	d.speak(ctx)
 
 	d.work.Go(func() { d.center.Run(ctx) })
@@ -55,7 +56,7 @@ func Run(ctx context.Context, o Options) error {
 	tray.Run(ctx, tray.Options{
 		Title: name, Updates: d.updates, Location: time.Local, Log: o.Log,
 		Do:      func(a menu.Action) { d.do(ctx, a) },
-		Missing: func() { d.open(ctx, "") },
+		Missing: func() { d.window.open("") }, // one that is there already stays as it is
 	})
 	stop()
 	d.window.close()
@@ -115,7 +116,7 @@ func (d *desk) event(ctx context.Context, e control.Event) {
 			d.center.Alert(*e.Alert)
 		}
 	case control.EventShow:
-		d.window.ensure(e.Page)
+		d.window.ensure(e.Page, e.Show)
 	case control.EventActivity:
 	}
 }

@@ -35,7 +35,8 @@ type window struct {
 	command    func(page string) *exec.Cmd
 	url, token string
 	dataDir    string
-	trayless   func() bool // the desktop shows no tray icon
+	trayless   func() bool       // the desktop shows no tray icon
+	again      func(page string) // asks for the window once more
 	say        func(notify.Message)
 	log        *slog.Logger
 
@@ -43,10 +44,12 @@ type window struct {
 	running *exec.Cmd
 	ended   chan struct{} // closed when running has ended
 	closing bool
+	asked   showRequest // the newest
+	shown   uint64      // the newest that a window answered
 }
 
 func newWindow(o Options, say func(notify.Message)) *window {
-	return &window{command: o.Window, url: o.URL, token: o.Token, dataDir: o.DataDir, trayless: func() bool { return false }, say: say, log: o.Log}
+	return &window{command: o.Window, url: o.URL, token: o.Token, dataDir: o.DataDir, trayless: func() bool { return false }, again: func(string) {}, say: say, log: o.Log}
 }
 
 // open starts the window process at a page. It is false when one is there
@@ -71,6 +74,7 @@ func (w *window) open(page string) bool {
 	if cmd.Stdout == nil {
 		cmd.Stdout = last
 	}
+	cmd.Stdout = &answers{next: cmd.Stdout, shown: w.answered}
 	if cmd.Stderr == nil {
 		cmd.Stderr = last
 	}
@@ -80,16 +84,14 @@ func (w *window) open(page string) bool {
 		w.say(failure(i18n.T("The window process could not be started.")))
 		return true
 	}
-	w.running, w.ended = cmd, make(chan struct{})
+	w.running, w.ended, w.shown = cmd, make(chan struct{}), w.asked.number
 	go w.wait(cmd, w.ended, last, hint)
 	return true
 }
 
-// ensure answers a show event: a running window hears it itself.
-func (w *window) ensure(page string) { w.open(page) }
-
 // wait notices the end of the window process and says why when it failed.
 func (w *window) wait(cmd *exec.Cmd, ended chan<- struct{}, last *tail, hint bool) {
+	defer close(ended)
 	err := cmd.Wait()
 	if hint && err == nil {
 		w.keepHint() // the user had it before the eyes
@@ -97,9 +99,16 @@ func (w *window) wait(cmd *exec.Cmd, ended chan<- struct{}, last *tail, hint boo
 	w.mu.Lock()
 	w.running = nil
 	closing := w.closing
+	missed := w.asked.number > w.shown && time.Since(w.asked.at) < showPatience
+	page := w.asked.page
 	w.mu.Unlock()
-	close(ended)
-	if err == nil || closing {
+	switch {
+	case closing:
+		return
+	case err == nil && missed:
+		w.open(page)
+		return
+	case err == nil:
 		return
 	}
 	w.log.Warn("the window process failed", "error", err, "output", last.String())

@@ -3,6 +3,7 @@
 package app
 
 import (
+	"fmt"
 	"io"
 	"log/slog"
 	"os"
@@ -10,8 +11,10 @@ import (
 	"os/signal"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"breakwater/app/notify"
 	"breakwater/proxy/control"
@@ -42,6 +45,15 @@ func TestMain(m *testing.M) {
 	case "bad demo":
 		_, _ = io.WriteString(os.Stderr, "a remark\nbreakwater: the database is damaged\n")
 		os.Exit(1)
+	case "shown":
+		TellShown(os.Stdout, 0)
+		var line string
+		_, _ = fmt.Scanln(&line) // to be told what to answer
+		if n, err := strconv.ParseUint(line, 10, 64); err == nil {
+			_, _ = io.WriteString(os.Stdout, "another line\n")
+			TellShown(os.Stdout, n)
+		}
+		os.Exit(0)
 	case "stay":
 		_, _ = io.WriteString(os.Stdout, os.Getenv(EnvURL)+" "+os.Getenv(EnvToken)+"\n")
 		select {}
@@ -131,6 +143,80 @@ func TestWindowIsOneAndEndsAtQuit(t *testing.T) {
 	}
 	if len(said) != 0 {
 		t.Errorf("%+v", <-said)
+	}
+}
+
+// TestWindowOpensAgainForWhatItMissed asks for a window that is there already,
+// which answers or ends first.
+func TestWindowOpensAgainForWhatItMissed(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		asked  []uint64 // while the first window is there
+		answer string   // what it answers before it ends
+		old    bool     // the request is from long ago
+		want   string   // the page at which it opens again, "" for not at all
+	}{
+		{"nothing was asked", nil, "", false, ""},
+		{"an answer to all", []uint64{3, 4}, "4", false, ""},
+		{"no answer", []uint64{3}, "", false, "page3"},
+		{"an answer to the first only", []uint64{3, 4}, "3", false, "page4"},
+		{"an answer before the event", []uint64{2, 1}, "2", false, ""},
+		{"asked long ago", []uint64{3}, "", true, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			w, _, _ := fixture(t, "shown")
+			pages, inputs, again := make(chan string, 8), make(chan io.WriteCloser, 8), make(chan string, 8)
+			command := w.command
+			w.command = func(page string) *exec.Cmd {
+				cmd := command(page)
+				in, err := cmd.StdinPipe()
+				if err != nil {
+					t.Fatal(err)
+				}
+				pages <- page
+				inputs <- in
+				return cmd
+			}
+			w.again = func(page string) { again <- page }
+			w.open("first")
+			<-pages
+			in, ended := <-inputs, w.ended
+			for _, n := range tt.asked {
+				w.ensure(fmt.Sprint("page", n), n)
+			}
+			if tt.old {
+				w.mu.Lock()
+				w.asked.at = w.asked.at.Add(-time.Hour)
+				w.mu.Unlock()
+			}
+			_, _ = io.WriteString(in, tt.answer+"\n")
+			_ = in.Close()
+			<-ended
+			if tt.want != "" {
+				if got := <-pages; got != tt.want {
+					t.Errorf("opened again at %q, want %q", got, tt.want)
+				}
+				return
+			}
+			w.close() // waits for one that is just starting
+			if len(pages) != 0 {
+				t.Errorf("opened again at %q", <-pages)
+			}
+		})
+	}
+}
+
+func TestAnswersAreTakenFromTheOutput(t *testing.T) {
+	var out strings.Builder
+	var got []uint64
+	a := &answers{next: &out, shown: func(n uint64) { got = append(got, n) }}
+	for _, part := range []string{"a line\nbreakwater-win", "dow shown 7\r\nrest", " of it\nbreakwater-window shown x\n", "breakwater-window shown 0\n", strings.Repeat("z", 3000)} {
+		if n, err := a.Write([]byte(part)); n != len(part) || err != nil {
+			t.Fatal(n, err)
+		}
+	}
+	if !slices.Equal(got, []uint64{7, 0}) || out.String() != "a line\nrest of it\n"+strings.Repeat("z", 3000) {
+		t.Errorf("answers %v, output %.60q", got, out.String())
 	}
 }
 

@@ -22,9 +22,9 @@ func AppIcon(size int) []byte {
 	return read(app, "icons/"+name+".png")
 }
 
-// TrayStates are the names under which TrayIcon knows the four states, the
-// same as control.Health has.
-var TrayStates = []string{"well", "degraded", "trouble", "down"}
+// TrayStates are the names under which TrayIcon knows the states, the same as
+// control.Health has.
+var TrayStates = []string{"idle", "well", "degraded", "trouble", "unavailable", "down"}
 
 func read(fs embed.FS, name string) []byte {
 	b, err := fs.ReadFile(name)

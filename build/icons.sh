@@ -7,21 +7,22 @@ cd "$(dirname "$0")/../assets/icons"
 tmp=$(mktemp -d)
 trap 'rm -r "$tmp"' EXIT
 
-# Colours of a variant, in the order well, degraded, trouble, down. "any" keeps
-# 3 : 1 against light and dark panels alike; the other two suit one of them.
+# Colours of a variant, in the order idle, well, degraded, trouble, unavailable,
+# down. "any" keeps 3 : 1 against light and dark panels alike; the other two suit
+# one of them. Red is for the one state in which no request is answered.
 colours() {
 	case $1 in
-	any) echo '#1b84c4 #b8730a #df4138 #7c858e' ;;
-	light) echo '#0b62a0 #8f5600 #b3261e #5d666f' ;;
-	dark) echo '#5cb8f0 #f0b040 #ff7a70 #a4adb6' ;;
-	template) echo '#000000 #000000 #000000 #000000' ;;
+	any) echo '#7c858e #1b84c4 #b8730a #b8730a #df4138 #7c858e' ;;
+	light) echo '#5d666f #0b62a0 #8f5600 #8f5600 #b3261e #5d666f' ;;
+	dark) echo '#a4adb6 #5cb8f0 #f0b040 #f0b040 #ff7a70 #a4adb6' ;;
+	template) echo '#000000 #000000 #000000 #000000 #000000 #000000' ;;
 	esac
 }
 
 for variant in any light dark template; do
 	mkdir -p "tray/$variant"
 	set -- $(colours $variant)
-	for state in well degraded trouble down; do
+	for state in idle well degraded trouble unavailable down; do
 		sed "s/currentColor/$1/g" "tray/$state.svg" >"$tmp/$state.svg"
 		shift
 		for size in 16 20 22 24 32 44 48 64; do

@@ -96,7 +96,7 @@ func (p *painter) draw(now time.Time) (time.Time, bool) {
 
 func (p *painter) setHealth(h control.Health) {
 	switch h {
-	case control.HealthWell, control.HealthDegraded, control.HealthTrouble:
+	case control.HealthIdle, control.HealthWell, control.HealthDegraded, control.HealthTrouble, control.HealthUnavailable:
 	default:
 		h = control.HealthDown
 	}

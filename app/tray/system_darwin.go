@@ -13,7 +13,8 @@ const leftClickOpens = false
 
 // setIcon lets the system tint the calm states; trouble keeps its colour.
 func setIcon(state string) {
-	if state == "trouble" || state == "degraded" {
+	switch state {
+	case "degraded", "trouble", "unavailable":
 		systray.SetIcon(assets.TrayIcon(state, false))
 		return
 	}

@@ -82,8 +82,14 @@ func (u *ui) receive(e control.Event) {
 			u.soon()
 		}
 	case control.EventShow:
+		if u.ctx.Err() != nil {
+			return // the window is closing: what it does not answer opens it again
+		}
 		u.raise()
-		u.goTo(e.Page)
+		if e.Page != "" { // without one the window is wanted as it was last
+			u.goTo(e.Page)
+		}
+		u.options.Shown(e.Show)
 	case control.EventSettings:
 		u.loadSettings() // the command line or another window changed them
 	case control.EventAlert:
@@ -105,6 +111,9 @@ func (u *ui) take(s control.Snapshot) {
 		return
 	}
 	back := !u.lost.IsZero() || u.refused
+	if back || !u.known {
+		u.options.Shown(0)
+	}
 	demo := u.snap.Demo != s.Demo
 	u.snap, u.known, u.lost, u.refused = s, true, time.Time{}, false
 	u.history.See(s.Breakers, u.now())

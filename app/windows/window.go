@@ -40,6 +40,9 @@ type Options struct {
 	// NoTray says that the desktop shows no tray icon, which the window must
 	// then explain.
 	NoTray bool
+	// Shown is called when the window has come to front as the show event of
+	// this number asked, and with 0 when it begins to read events; it may be nil.
+	Shown func(number uint64)
 	// Clients edits the settings of the user's coding agents; without a home
 	// folder it is not offered.
 	Clients setup.Setup
@@ -87,7 +90,9 @@ func Run(ctx context.Context, o Options) (err error) {
 	defer stop()
 	a := app.NewWithID("io.breakwater.app")
 	u := newUI(life, a, o)
-	// Once Fyne's loop has ended, what is still under way must not touch it.
+	// Once Fyne's loop has ended, what is still under way must not touch it; and
+	// a window that is being closed answers no request to show it.
+	u.win.SetCloseIntercept(func() { stop(); u.win.Close() })
 	u.win.SetOnClosed(stop)
 	a.Lifecycle().SetOnStopped(stop)
 	ended := make(chan struct{})
@@ -189,6 +194,9 @@ func newUI(ctx context.Context, a fyne.App, o Options) *ui {
 		u.settings.Theme = o.Theme
 	}
 	u.settings.Language = o.Language
+	if u.options.Shown == nil {
+		u.options.Shown = func(uint64) {}
+	}
 	view.UseHome(o.Clients.Home)
 	speakFyne()
 	u.useLanguage(o.Language)

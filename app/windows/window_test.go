@@ -5,6 +5,7 @@ package windows
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -65,6 +66,29 @@ func TestShowEventSwitchesThePage(t *testing.T) {
 	}
 	b.receive(control.Event{Type: control.EventShow, Page: "connections/add"})
 	b.wantShown("Add a connection")
+}
+
+// TestShowEventsAreAnswered follows what the window tells its parent: that it
+// reads, what it has shown, and nothing once it is closing.
+func TestShowEventsAreAnswered(t *testing.T) {
+	b := newBench(t, "busy", "")
+	var shown []uint64
+	b.options.Shown = func(n uint64) { shown = append(shown, n) }
+	b.known = false
+	b.receive(control.Event{Type: control.EventSnapshot, Snapshot: &b.fake.snap})
+	b.receive(control.Event{Type: control.EventSnapshot, Snapshot: &b.fake.snap})
+	b.receive(control.Event{Type: control.EventShow, Page: "activity", Show: 4})
+	b.receive(control.Event{Type: control.EventShow, Show: 5})
+	if b.current.key() != pageActivity {
+		t.Error("a request without a page moved to", b.current.key())
+	}
+	b.lose()
+	b.receive(control.Event{Type: control.EventSnapshot, Snapshot: &b.fake.snap})
+	b.stop()
+	b.receive(control.Event{Type: control.EventShow, Page: "settings", Show: 6})
+	if !slices.Equal(shown, []uint64{0, 4, 5, 0}) {
+		t.Errorf("answered %v", shown)
+	}
 }
 
 func TestStartPageSurvivesTheRebuildForTheDemo(t *testing.T) {

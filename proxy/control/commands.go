@@ -210,7 +210,7 @@ func (s *Service) ShowWindow(_ context.Context, page string) error {
 	if !s.desktop.Load() {
 		return ErrNoDesktop
 	}
-	s.hub.publish(Event{Type: EventShow, Page: page})
+	s.hub.publish(Event{Type: EventShow, Page: page, Show: s.shows.Add(1)})
 	return nil
 }
 

@@ -163,7 +163,7 @@ const (
 	EventSnapshot EventType = "snapshot" // Snapshot
 	EventActivity EventType = "activity" // Activity, one finished request
 	EventAlert    EventType = "alert"    // Alert
-	EventShow     EventType = "show"     // Page: the window should come to front
+	EventShow     EventType = "show"     // Page, Show: the window should come to front
 )
 
 // Event is one message to a subscriber; the field that Type names is set.
@@ -174,6 +174,9 @@ type Event struct {
 	Alert    *Alert    `json:"alert,omitempty"`
 	Change   *Change   `json:"change,omitempty"` // of the kinds in change.go
 	Page     string    `json:"page,omitempty"`
+	// Show counts the requests to show the window, so that one that came while
+	// the window closed can be told from one that it answered.
+	Show uint64 `json:"show,omitempty"`
 }
 
 // ConnectionInput describes a new connection.

@@ -181,8 +181,11 @@ func TestHealth(t *testing.T) {
 		{"cooling", false, []State{StateServing, StateCooling, StateDegraded}, HealthTrouble},
 		{"open", false, []State{StateOpen, StateServing}, HealthTrouble},
 		{"no credit", false, []State{StateDegraded, StateCreditsExhausted}, HealthTrouble},
-		{"nobody to ask", false, nil, HealthDegraded},
-		{"all off", false, []State{StateOff}, HealthDegraded},
+		{"untouched", false, nil, HealthIdle},
+		{"all off", false, []State{StateOff}, HealthIdle},
+		{"the only one cools", false, []State{StateCooling, StateOff}, HealthUnavailable},
+		{"all out, each in its way", false, []State{StateOpen, StateExpired, StateKeyMissing}, HealthUnavailable},
+		{"one probes, the other is banned", false, []State{StateProbing, StateBanned}, HealthTrouble},
 		{"paused", true, []State{StateServing}, HealthDown},
 	}
 	for _, tt := range tests {

@@ -98,6 +98,7 @@ type Service struct {
 	activity      atomic.Int64           // the newest id
 	rootsLost     atomic.Pointer[string] // why the stored caFile is not in use; nil: it is
 	seq           atomic.Uint64
+	shows         atomic.Uint64 // requests to show the window
 	version       atomic.Uint64 // changes of state
 
 	drilling sync.Mutex // one drill at a time

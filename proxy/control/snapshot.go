@@ -118,26 +118,28 @@ func health(s Snapshot) Health {
 	if s.Paused {
 		return HealthDown
 	}
-	if slices.ContainsFunc(s.Notices, func(n Notice) bool { return n.Grave() }) {
-		return HealthTrouble
-	}
-	h, active := HealthWell, false
+	enabled, available, slow := 0, 0, false
 	for _, c := range s.Connections {
-		switch c.State {
-		case StateOff:
+		if c.State == StateOff {
 			continue
-		case StateServing:
-		case StateDegraded, StateModelLocked, StateProbing:
-			h = HealthDegraded
-		default:
-			return HealthTrouble
 		}
-		active = true
+		enabled++
+		if c.State.Available() {
+			available++
+		}
+		slow = slow || c.State != StateServing
 	}
-	if !active {
-		return HealthDegraded // running, but there is nobody to ask
+	switch {
+	case enabled > 0 && available == 0:
+		return HealthUnavailable
+	case available < enabled, slices.ContainsFunc(s.Notices, func(n Notice) bool { return n.Grave() }):
+		return HealthTrouble
+	case enabled == 0:
+		return HealthIdle // nothing is wrong, and nothing is set up
+	case slow:
+		return HealthDegraded
 	}
-	return h
+	return HealthWell
 }
 
 // Providers returns the catalogue, without the demo's own entries.

@@ -31,15 +31,17 @@ func (s State) Available() bool {
 	return s == StateServing || s == StateDegraded || s == StateModelLocked || s == StateProbing
 }
 
-// Health is the condition of the whole product: the tray icon's four states.
+// Health is the condition of the whole product: the tray icon's states.
 type Health string
 
-// The four states of the tray icon.
+// The states of the tray icon.
 const (
-	HealthWell     Health = "well"     // every enabled connection serves
-	HealthDegraded Health = "degraded" // something is slow to trust, nothing is out
-	HealthTrouble  Health = "trouble"  // something is open, cooling or terminal
-	HealthDown     Health = "down"     // paused, or the proxy is not reachable
+	HealthIdle        Health = "idle"        // no connection is set up and enabled
+	HealthWell        Health = "well"        // every enabled connection serves
+	HealthDegraded    Health = "degraded"    // something is slow to trust, nothing is out
+	HealthTrouble     Health = "trouble"     // something is open, cooling or terminal; the rest serves
+	HealthUnavailable Health = "unavailable" // no enabled connection takes requests
+	HealthDown        Health = "down"        // paused, or the proxy is not reachable
 )
 
 // Snapshot is everything a tray or a window shows, at one moment.

@@ -171,8 +171,15 @@ func healths() map[control.Health]*control.Snapshot {
 	)
 	trouble.Connections[5].State = control.StateOff
 	trouble.Connections[0].State, trouble.Connections[0].Until = control.StateCooling, in(9*time.Minute)
+	nothing := three()
+	nothing.Health = control.HealthUnavailable
+	for i := range nothing.Connections {
+		nothing.Connections[i].State, nothing.Connections[i].Until = control.StateCooling, in(9*time.Minute)
+	}
 	return map[control.Health]*control.Snapshot{
-		control.HealthWell: well, control.HealthDegraded: degraded, control.HealthTrouble: trouble, control.HealthDown: down,
+		control.HealthIdle:        {Endpoint: well.Endpoint, Health: control.HealthIdle},
+		control.HealthUnavailable: nothing,
+		control.HealthWell:        well, control.HealthDegraded: degraded, control.HealthTrouble: trouble, control.HealthDown: down,
 	}
 }
 

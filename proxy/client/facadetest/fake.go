@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"breakwater/proxy/control"
@@ -24,6 +25,7 @@ type Fake struct {
 	// Fail, when set, is asked before every call and may refuse it.
 	Fail func(method string) error
 
+	shows         atomic.Uint64
 	mu            sync.Mutex
 	changed       *sync.Cond
 	snap          control.Snapshot

@@ -194,7 +194,7 @@ func (f *Fake) ShowWindow(ctx context.Context, page string) error {
 	case !f.Desktop:
 		return control.ErrNoDesktop
 	}
-	f.Publish(control.Event{Type: control.EventShow, Page: page})
+	f.Publish(control.Event{Type: control.EventShow, Page: page, Show: f.shows.Add(1)})
 	return nil
 }
 
