@@ -8,10 +8,12 @@ import (
 	"net/http"
 	"time"
 
+	"breakwater/proxy/attempt"
 	"breakwater/proxy/catalog"
 	"breakwater/proxy/control"
 	"breakwater/proxy/dialect"
 	"breakwater/proxy/upstream"
+	"breakwater/resilience/classify"
 )
 
 // checkTimeout bounds a connection test (settings sheet §2.11).
@@ -57,7 +59,7 @@ func ask(ctx context.Context, up *upstream.Client, r *control.Route, method, pat
 	ep, _ := r.Endpoint(d)
 	res, err := up.Do(ctx, upstream.Call{
 		Method: method, Dialect: d, BaseURL: ep.URL, Path: path, Header: http.Header{}, Body: body,
-		Auth: authFor(r, ep), Credential: r.Credential(), Key: r.Key(), Proxy: r.Proxy(), UserAgent: r.Record.UserAgent,
+		Auth: attempt.AuthOf(r, ep), Credential: r.Credential(), Key: r.Key(), Proxy: r.Proxy(), UserAgent: r.Record.UserAgent,
 	})
 	if err != nil {
 		return got, err
@@ -129,11 +131,13 @@ func networkKind(err error) string {
 		return "the outbound proxy refuses the user name or password"
 	case upstream.ProxyFailed(err):
 		return "the outbound proxy does not answer"
-	case isTLS(err):
+	}
+	switch attempt.KindOf(err) {
+	case classify.TLS:
 		return "the TLS certificate is not trusted"
-	case isUnknownHost(err):
+	case classify.UnknownHost:
 		return "the host name is not known"
-	case isRefused(err):
+	case classify.Refused:
 		return "nothing answers at this address"
 	}
 	return "the connection broke"

@@ -6,15 +6,15 @@ import (
 	"net/http"
 
 	"breakwater/proxy/control"
-	"breakwater/proxy/refusal"
 	"breakwater/proxy/scrub"
+	"breakwater/proxy/upstream"
 )
 
 // grant returns what a client may use, or why it may use nothing (ruling 33).
 // No key is needed on loopback unless the setting asks for one; a key of ours
 // limits its bearer either way, and is refused once it is no longer in force.
 func (s *Server) grant(r *http.Request) (control.Grant, error) {
-	presented := []string{r.Header.Get("X-Breakwater-Key"), bearer(r.Header), r.Header.Get("X-Api-Key")}
+	presented := []string{r.Header.Get("X-Breakwater-Key"), upstream.Bearer(r.Header), r.Header.Get("X-Api-Key")}
 	for _, given := range presented {
 		if given != "" && subtle.ConstantTimeCompare([]byte(given), []byte(s.token)) == 1 {
 			return control.Grant{}, nil
@@ -32,12 +32,4 @@ func (s *Server) grant(r *http.Request) (control.Grant, error) {
 // may see whatever header it came in (ruling 33).
 func (s *Server) own(text string) bool {
 	return scrub.Mentions(text, s.token) || control.HoldsOwnKey(text)
-}
-
-// modelRefused refuses a model that the client's key does not allow.
-func (x *exchange) modelRefused() *refusal.Notice {
-	if x.grant.AllowsModel(x.body.Model) {
-		return nil
-	}
-	return new(refusal.Model(x.body.Model))
 }

@@ -46,9 +46,9 @@ func (e *egress) close() {
 	e.asked.Wait()
 }
 
-// known returns by which address the connection leaves, empty while that is
+// Known returns by which address the connection leaves, empty while that is
 // not known.
-func (e *egress) known(r *control.Route) string {
+func (e *egress) Known(r *control.Route) string {
 	if seen := r.Use.Egress.Load(); e.fresh(seen, r, e.svc.Now()) {
 		return seen.Address
 	}
@@ -64,8 +64,8 @@ func (e *egress) fresh(seen *control.Egress, r *control.Route, now time.Time) bo
 	return age >= 0 && age < egressTTL
 }
 
-// look finds out by which address the connection leaves, unless that is known.
-func (e *egress) look(r *control.Route) {
+// Look finds out by which address the connection leaves, unless that is known.
+func (e *egress) Look(r *control.Route) {
 	now, seen := e.svc.Now(), r.Use.Egress.Load()
 	if e.fresh(seen, r, now) {
 		return

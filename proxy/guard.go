@@ -67,12 +67,3 @@ func (s *Server) originsAllowed(origins []string) bool {
 func foreignSite(v string) bool {
 	return strings.Contains(v, "cross-site") || strings.Contains(v, "same-site")
 }
-
-// bearer returns the Bearer token of an Authorization header.
-func bearer(h http.Header) string {
-	scheme, token, ok := strings.Cut(h.Get("Authorization"), " ")
-	if !ok || !strings.EqualFold(scheme, "Bearer") {
-		return ""
-	}
-	return strings.TrimSpace(token)
-}

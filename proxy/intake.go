@@ -28,12 +28,12 @@ type route struct {
 
 // intake reads a request whole: an answer that begins before the body has
 // been taken would be lost, and a second target needs the body again.
-func (s *Server) intake(w http.ResponseWriter, r *http.Request, ctl *http.ResponseController) (dialect.Body, *refusal.Notice) {
+func (s *Server) intake(w http.ResponseWriter, r *http.Request) (dialect.Body, *refusal.Notice) {
 	if r.ContentLength > s.maxBody && r.Header.Get("Expect") != "" {
 		// Nothing was read, so the client is not told to go on, and sends nothing.
 		return dialect.Body{}, s.bodyRefusal(upstream.ErrTooLarge)
 	}
-	p := newPace(ctl, r.Body, s.limits.Upload)
+	p := newPace(http.NewResponseController(w), r.Body, s.limits.Upload)
 	raw, err := readAll(http.MaxBytesReader(w, p, s.maxBody), r.ContentLength, s.maxBody)
 	p.stop(err == nil)
 	if err != nil {
@@ -109,7 +109,7 @@ func (s *Server) bodyRefusal(err error) *refusal.Notice {
 // passthrough connection may forward: one of the provider's own kind, never
 // another key that happens to be in the header (ruling 34).
 func (s *Server) admits(h http.Header) func(*control.Route) bool {
-	token := bearer(h)
+	token := upstream.Bearer(h)
 	if s.own(token) {
 		token = "" // a list of several, or a key that only looks like a provider's
 	}

@@ -1,24 +1,23 @@
-// Package proxy is the loopback service that clients talk to: guard, intake,
-// attempt loop and relay.
+// Package proxy is the loopback service that clients talk to: it listens, guards
+// and admits.
 package proxy
 
 import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"log/slog"
 	"maps"
 	"net"
 	"net/http"
 	"path"
-	"runtime/debug"
 	"strings"
 	"sync/atomic"
 	"time"
 
 	"breakwater/proxy/control"
 	"breakwater/proxy/dialect"
+	"breakwater/proxy/exchange"
 	"breakwater/proxy/metrics"
 	"breakwater/proxy/refusal"
 	"breakwater/proxy/upstream"
@@ -56,11 +55,11 @@ type Server struct {
 	maxBody int64
 	limits  Limits
 	http    *http.Server
-	walls   walls
 	garbage *collector
 	meter   *metrics.Meter
 	egress  *egress
 
+	exchanger   *exchange.Exchanger
 	connections atomic.Int64 // of clients, open
 }
 
@@ -85,6 +84,7 @@ func New(o Options) *Server {
 	if s.limits == (Limits{}) {
 		s.limits = DefaultLimits()
 	}
+	s.exchanger = s.newExchanger()
 	s.http = &http.Server{
 		Handler: s.attend(s.guard(s.routes(o.API))), ConnContext: withConn, ConnState: s.count,
 		ReadHeaderTimeout: s.limits.Head, IdleTimeout: keepAliveTimeout,
@@ -197,92 +197,6 @@ func (s *Server) plainError(w http.ResponseWriter, r *http.Request, status int, 
 	w.WriteHeader(a.Status)
 	_, _ = w.Write(a.Body) // the client may have left
 }
-
-// inference answers a request for a model.
-func (s *Server) inference(rt route) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		x := &exchange{s: s, out: newOutput(w, s.limits.Write), r: r, rt: rt, began: time.Now()}
-		defer x.out.close()
-		s.garbage.enter()
-		defer s.garbage.leave()
-		defer x.caught()
-		x.client = dialect.DefaultProfile()
-		if s.svc.Config().ClientProfile {
-			x.client = dialect.ProfileOf(r.Header.Get)
-		}
-		x.act = control.Activity{
-			At: x.began.Round(0), Method: r.Method, Path: r.URL.Path, Dialect: string(rt.dialect),
-			Client: string(x.client.Client), FirstOutputMs: -1,
-		}
-		if ref := x.admit(w); ref != nil { //nolint:contextcheck // the exchange holds the request and its context
-			x.refuse(*ref)
-			return
-		}
-		if !x.degrade() {
-			return
-		}
-		if x.body.Stream {
-			defer s.meter.Stream()()
-		}
-		if x.body.Stream && s.limits.Heartbeat > 0 {
-			x.out.hold(s.limits.held(x.client), s.limits.Heartbeat, x.client.SignOfLife)
-		}
-		x.run() //nolint:contextcheck // the exchange holds the request and its context
-		if x.act.Result == resultLeft || !x.out.begun() {
-			x.out.cut() // net/http would end it as a whole answer, empty or torn
-		}
-	})
-}
-
-// caught reports a fault of our own, which net/http would only note in passing,
-// and cuts the client's connection. A cut that was meant goes on as it is.
-func (x *exchange) caught() {
-	p := recover()
-	if p == nil {
-		return
-	}
-	if p != http.ErrAbortHandler { //nolint:errorlint // it is that very value
-		x.s.log.Error("a request hit a fault in Breakwater", "path", x.r.URL.Path, "model", x.act.Model,
-			"fault", fmt.Sprint(p), "stack", string(debug.Stack()))
-		x.finish(http.StatusInternalServerError, "failed")
-	}
-	panic(http.ErrAbortHandler)
-}
-
-// admit checks the key and the pause and reads the body.
-func (x *exchange) admit(w http.ResponseWriter) *refusal.Notice {
-	s := x.s
-	var err error
-	if x.grant, err = s.grant(x.r); err != nil {
-		return new(refusal.Key(err))
-	}
-	body, ref := s.intake(w, x.r, x.out.ctl)
-	x.body = body
-	x.act.Model, x.act.Stream, x.act.RequestBytes = body.Model, body.Stream, int64(len(body.Raw))
-	if ref != nil {
-		return ref
-	}
-	if s.svc.HoldsSecret(body.Model) {
-		x.act.Model = "" // the log would keep it
-		return new(refusal.SecretModel())
-	}
-	if ref := x.modelRefused(); ref != nil {
-		return ref
-	}
-	if ref := x.takeHold(); ref != nil {
-		return ref
-	}
-	if x.via() > maxVia {
-		return new(refusal.Loop())
-	}
-	if s.svc.Paused() {
-		return new(refusal.Paused())
-	}
-	return nil
-}
-
-// maxVia is how many Breakwaters of one machine may stand in a row.
-const maxVia = 3
 
 func writeJSON(w http.ResponseWriter, v any) {
 	_ = json.NewEncoder(w).Encode(v) // the client may have left

@@ -144,3 +144,12 @@ func CopyAnswerHeader(dst, src http.Header) {
 		}
 	}
 }
+
+// Bearer returns the Bearer token of an Authorization header, empty for none.
+func Bearer(h http.Header) string {
+	scheme, token, ok := strings.Cut(h.Get("Authorization"), " ")
+	if !ok || !strings.EqualFold(scheme, "Bearer") {
+		return ""
+	}
+	return strings.TrimSpace(token)
+}

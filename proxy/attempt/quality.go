@@ -1,0 +1,9 @@
+package attempt
+
+// unfit reports whether a whole JSON answer does not count as one, although its
+// status is good (combos sheet §2.4).
+func (a *attempt) unfit(doc []byte) bool {
+	d, checks := a.req.Dialect, a.target.Checks
+	return checks.Empty && d.EmptyDocument(doc) || checks.OnlyReasoning && d.OnlyReasoned(doc) ||
+		checks.Unfinished && d.Unfinished(doc) || checks.Validation && a.target.Valid != nil && !a.target.Valid(doc)
+}

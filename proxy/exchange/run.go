@@ -1,0 +1,224 @@
+package exchange
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"breakwater/proxy/attempt"
+	"breakwater/proxy/control"
+	"breakwater/proxy/dialect"
+	"breakwater/proxy/refusal"
+	"breakwater/resilience"
+	"breakwater/resilience/admission"
+	"breakwater/resilience/breaker"
+	"breakwater/resilience/combo"
+	"breakwater/resilience/exclusion"
+)
+
+// run is one walk through a plan: the client's own, or one of those that fusion
+// and pipeline make on its behalf. It belongs to one goroutine.
+type run struct {
+	*exchange
+	sent *attempt.Request // the request as the plan has changed it
+	to   attempt.Client
+
+	trace    []control.Step
+	failures []resilience.Failure // of the present pass, before the commit point
+	local    *admission.Error     // the last refusal of a gate or queue of ours
+	passed   []control.Passed     // connections that were not considered at all
+	fenced   *control.LeaseError  // of the last target that turned out to be another owner's
+	spent    admission.Spent      // on waits
+	attempts []refusal.Attempt    // that were sent
+
+	combo      string // the combo that the model's name stands for
+	failedOver bool
+	usage      dialect.Usage
+	// answeredBy is whose answer or refusal the client sees.
+	answeredBy struct{ id, name, provider, egress string }
+}
+
+func (x *exchange) newRun() *run { return &run{exchange: x, sent: &x.req.Request, to: x.out} }
+
+// candidate is one way to answer a request: a connection and the model's name
+// there.
+type candidate struct {
+	route *control.Route
+	model string
+	step  *step
+	// tried tells that an attempt was made, barred that it was kept from one at
+	// the last moment, after a wait.
+	tried, barred bool
+}
+
+func (c *candidate) engine() resilience.Candidate {
+	return resilience.Candidate{Conn: c.route.Conn, Model: c.model}
+}
+
+// step is one step of a plan: a model, or a target of a combo.
+type step struct {
+	target *combo.Target // nil for a single model
+	// nextSameProvider tells that the next step has the same provider: some
+	// failures are then left to it.
+	nextSameProvider bool
+	// follows tells that further steps come after this one.
+	follows bool
+	// begins lifts the limit on the time until the answer begins; nil: none.
+	begins func()
+}
+
+// plan says on which targets a request is tried, and what becomes of it when
+// none of them answers. A single model is a plan of one step.
+type plan interface {
+	// begin takes what the whole request needs; release gives it back. It may end
+	// the request.
+	begin(ctx context.Context, r *run) (release func(), end *ending)
+	// dispatch makes the passes over the steps; nil means that none answered.
+	dispatch(ctx context.Context, r *run) *ending
+	// wait decides whether the request waits and is dispatched again.
+	wait(r *run) admission.Decision
+	// resume prepares the next dispatch after a wait.
+	resume(r *run)
+	// giveUp is how the request ends that no target answered.
+	giveUp(ctx context.Context, r *run) ending
+	// end is called once, however the request ended.
+	end(r *run)
+
+	// full reports whether the request has used up its attempts; sending is
+	// called before each.
+	full(r *run) bool
+	sending()
+	// ends reports whether a failure ends the request: no other target would
+	// answer better.
+	ends(f *resilience.Failure) bool
+	// served is called with the candidate that answered, count with every one
+	// that was asked.
+	served(r *run, c *candidate)
+	count(r *run, c *candidate, ttfb time.Duration, ok bool)
+	// target completes what an attempt is asked to do.
+	ask(r *run, c *candidate, to *attempt.Target)
+}
+
+// carryOut carries a plan out: passes over its steps and, when all that failed
+// rest for a short while only, waits, during which nothing is held.
+func (r *run) carryOut(ctx context.Context, p plan) ending {
+	defer p.end(r)
+	release, end := p.begin(ctx, r)
+	if end != nil {
+		return *end
+	}
+	defer release()
+	for {
+		if end := p.dispatch(ctx, r); end != nil {
+			return *end
+		}
+		d := p.wait(r)
+		if !d.Wait {
+			return p.giveUp(ctx, r)
+		}
+		if !r.pause(ctx, d) {
+			return *r.left(nil, "")
+		}
+		r.spent.Add(d.For)
+		p.resume(r)
+	}
+}
+
+// split sorts candidates into those that may be tried now and those that may
+// not.
+func (r *run) split(all []*candidate) resilience.Plan {
+	list := make([]resilience.Candidate, len(all))
+	for i, c := range all {
+		list[i] = c.engine()
+	}
+	plan := r.Engine.Plan(list)
+	if !r.Settings.InForce().QuotaPreflight.Enabled || r.req.Probe {
+		return plan
+	}
+	plan.Targets = slices.DeleteFunc(plan.Targets, func(t resilience.Target) bool {
+		until, blocked := r.Connections.QuotaCutoff(candidateOf(all, t.Conn).route, t.Model)
+		if blocked {
+			plan.Excluded = append(plan.Excluded, resilience.Exclusion{
+				Candidate: t, Exclusion: exclusion.Exclusion{Reason: exclusion.Quota, Until: until},
+			})
+		}
+		return blocked
+	})
+	return plan
+}
+
+func candidateOf(all []*candidate, c *resilience.Conn) *candidate {
+	for _, one := range all {
+		if one.route.Conn == c {
+			return one
+		}
+	}
+	return nil
+}
+
+// sweep tries the plan's targets until one answers, and then those that were
+// excluded when it was made and are back by now: an attempt may take long. What
+// turns out to be excluded meanwhile is added to the plan.
+func (r *run) sweep(ctx context.Context, p plan, all []*candidate, now *resilience.Plan) *ending {
+	resting := slices.Clone(now.Excluded)
+	for left := now.Targets; len(left) > 0 && !p.full(r); {
+		i := r.choose(left)
+		c := candidateOf(all, left[i].Conn)
+		left = slices.Delete(left, i, i+1)
+		end, barred := r.visit(ctx, p, c, len(left) > 0 || c.step.follows)
+		if end != nil {
+			return end
+		}
+		if barred != nil {
+			now.Excluded = append(now.Excluded, *barred)
+			if !c.barred {
+				c.barred, resting = true, append(resting, *barred)
+			}
+		}
+		if len(left) == 0 {
+			left, resting = r.back(all, resting, now)
+		}
+	}
+	return nil
+}
+
+// back takes those out of the plan's exclusions that can be tried by now; each
+// of resting comes back at most once.
+func (r *run) back(all []*candidate, resting []resilience.Exclusion, plan *resilience.Plan) (back []resilience.Target, still []resilience.Exclusion) {
+	if len(resting) == 0 {
+		return nil, nil
+	}
+	again := make([]*candidate, len(resting))
+	for i, e := range resting {
+		again[i] = candidateOf(all, e.Conn)
+	}
+	now := r.split(again)
+	plan.Excluded = slices.DeleteFunc(plan.Excluded, func(e resilience.Exclusion) bool {
+		return slices.ContainsFunc(now.Targets, func(t resilience.Target) bool { return t.Conn == e.Conn })
+	})
+	return now.Targets, now.Excluded
+}
+
+// visit takes the gates and the queue slot of a candidate and makes an attempt.
+// The engine is asked after the waits: what happened meanwhile counts. barred is
+// why no attempt was made in the end. Everything taken is given back on every
+// path (P60).
+func (r *run) visit(ctx context.Context, p plan, c *candidate, more bool) (end *ending, barred *resilience.Exclusion) {
+	permit, slot, end := r.admit(ctx, c)
+	if slot == nil {
+		return end, nil
+	}
+	defer permit.Release()
+	defer slot.Release()
+	a, barred := r.Engine.Begin(c.engine())
+	if barred != nil {
+		r.skip(c.route, *barred)
+		return nil, barred
+	}
+	defer a.Release()
+	a.Route(breaker.Route{Combo: c.step.target != nil, NextSameProvider: c.step.nextSameProvider})
+	c.tried = true
+	p.sending()
+	r.attempts = append(r.attempts, refusal.Attempt{Provider: c.route.Provider.ID, Model: c.model})
+	return r.settle(p, c, a, r.attempt(ctx, p, c, more, slot), more), nil
+}
