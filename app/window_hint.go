@@ -6,7 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"breakwater/folder"
+	"breakwater/proxy/folder"
 )
 
 // hintFile is an empty file in the data folder: the window has told that the

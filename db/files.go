@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"runtime"
 
-	"breakwater/folder"
+	"breakwater/proxy/folder"
 )
 
 // DefaultDir returns the data directory by the platform's convention:

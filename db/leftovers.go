@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"regexp"
 
-	"breakwater/folder"
+	"breakwater/proxy/folder"
 )
 
 // trialSuffix is in the name of the file with which tryToWrite looks for space.

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"breakwater/folder"
 	"breakwater/proxy/control"
+	"breakwater/proxy/folder"
 )
 
 func TestFilesArePrivate(t *testing.T) {

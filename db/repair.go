@@ -14,8 +14,8 @@ import (
 
 	"gorm.io/gorm"
 
-	"breakwater/folder"
 	"breakwater/proxy/control"
+	"breakwater/proxy/folder"
 )
 
 // mode says what the connections of the store are opened on.

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"time"
 
-	"breakwater/folder"
 	"breakwater/proxy/control"
+	"breakwater/proxy/folder"
 )
 
 // The names of the two places for secrets, as Backend returns them and as

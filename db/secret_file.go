@@ -13,8 +13,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"breakwater/folder"
 	"breakwater/proxy/control"
+	"breakwater/proxy/folder"
 )
 
 const (

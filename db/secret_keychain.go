@@ -12,7 +12,7 @@ import (
 
 	"github.com/zalando/go-keyring"
 
-	"breakwater/folder"
+	"breakwater/proxy/folder"
 )
 
 // keychainService is the name under which the keychain lists our secrets.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/gofrs/flock"
 
-	"breakwater/folder"
+	"breakwater/proxy/folder"
 )
 
 // The files by which the programs of one data directory know of each other.

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"breakwater/folder"
+	"breakwater/proxy/folder"
 )
 
 func TestInstance(t *testing.T) {

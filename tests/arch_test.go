@@ -41,7 +41,7 @@ var wire = []string{
 
 var rules = []rule{
 	{
-		"folder", []string{"github.com/gofrs/flock"}, []string{"net/http/...", "database/sql/..."},
+		"proxy/folder", []string{"github.com/gofrs/flock"}, []string{"net/http/...", "database/sql/..."},
 		"the one writer of the small files in a data folder, for the store, the proxy and the desktop alike, which do not know each other",
 	},
 	{
@@ -55,8 +55,22 @@ var rules = []rule{
 		"a policy imports leaves only, never another policy, so that each can be read and tested alone",
 	},
 	{
-		"proxy/...", append([]string{"proxy/...", "resilience/...", "build", "folder"}, wire...), nil,
+		"proxy/...", append([]string{"proxy/...", "resilience/...", "build"}, wire...), nil,
 		"the proxy knows neither the store nor the desktop: both are handed to it",
+	},
+	{
+		"proxy/attempt",
+		append([]string{"proxy/catalog", "proxy/control", "proxy/dialect", "proxy/scrub", "proxy/sse", "proxy/upstream", "resilience/..."}, wire...),
+		[]string{"os/...", "database/sql/..."},
+		"an attempt knows neither the exchange nor what a client gets when nobody answers: it returns a result",
+	},
+	{
+		"proxy/exchange",
+		append([]string{
+			"proxy/attempt", "proxy/catalog", "proxy/control", "proxy/dialect", "proxy/refusal", "proxy/upstream", "resilience/...",
+		}, wire...),
+		[]string{"os/...", "database/sql/..."},
+		"the one loop and the one end of a request: what it needs of the product is handed to it",
 	},
 	{
 		"proxy/catalog",
@@ -103,7 +117,7 @@ var rules = []rule{
 	{
 		"db/...",
 		[]string{
-			"db/...", "folder", "resilience/...", "proxy/control", "gorm.io/gorm/...", "github.com/glebarez/...", "modernc.org/...",
+			"db/...", "proxy/folder", "resilience/...", "proxy/control", "gorm.io/gorm/...", "github.com/glebarez/...", "modernc.org/...",
 			"github.com/zalando/go-keyring", "golang.org/x/sys/...",
 		},
 		[]string{"net/http/..."},
@@ -111,7 +125,7 @@ var rules = []rule{
 	},
 	{
 		"app",
-		[]string{"app/...", "folder", "proxy/control", "proxy/client", "assets", "build", "golang.org/x/sys/..."},
+		[]string{"app/...", "proxy/folder", "proxy/control", "proxy/client", "assets", "build", "golang.org/x/sys/..."},
 		nil,
 		"the desktop drives the product through the facade alone",
 	},
@@ -138,7 +152,7 @@ var rules = []rule{
 	},
 	{
 		"app/setup",
-		[]string{"folder", "github.com/pelletier/go-toml/v2/...", "github.com/tailscale/hujson", "go.yaml.in/yaml/v3", "github.com/gofrs/flock"},
+		[]string{"proxy/folder", "github.com/pelletier/go-toml/v2/...", "github.com/tailscale/hujson", "go.yaml.in/yaml/v3", "github.com/gofrs/flock"},
 		[]string{"net/http/..."},
 		"the settings of other programs are edited as bytes, key by key, and read back by real parsers under the data folder's lock",
 	},
@@ -154,7 +168,7 @@ var rules = []rule{
 	{
 		"tests/...",
 		[]string{
-			"tests/...", "folder", "resilience/...", "proxy/...", "db/...", "app/...", "assets", "build",
+			"tests/...", "resilience/...", "proxy/...", "db/...", "app/...", "assets", "build",
 			"github.com/...", "go.uber.org/goleak", "golang.org/x/sync/...", "golang.org/x/sys/...", "gorm.io/...", "pgregory.net/rapid",
 		},
 		nil,
@@ -162,7 +176,7 @@ var rules = []rule{
 	},
 	{
 		"",
-		[]string{"app/...", "folder", "proxy/...", "resilience/...", "db/...", "assets", "build"},
+		[]string{"app/...", "proxy/folder", "proxy/...", "resilience/...", "db/...", "assets", "build"},
 		nil,
 		"main wires our own packages and needs no library of its own",
 	},

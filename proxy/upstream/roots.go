@@ -9,7 +9,7 @@ import (
 	"io/fs"
 	"path/filepath"
 
-	"breakwater/folder"
+	"breakwater/proxy/folder"
 )
 
 // maxRoots is the size of the largest file of root certificates, in bytes: the
