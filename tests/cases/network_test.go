@@ -453,7 +453,7 @@ func TestRootsThatCannotBeUsed(t *testing.T) {
 		write("empty.pem", ""):                    "the file holds no certificate in PEM form",
 		write("key.pem", "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n"):    "the file holds no certificate in PEM form",
 		write("broken.pem", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"): "certificate 1 of the file cannot be read",
-		t.TempDir(): "the file cannot be read",
+		t.TempDir(): "it is a folder, a pipe or a device; a file is needed",
 		"roots.pem": "the whole path of the file is needed",
 	} {
 		_, err := n.Facade().EditSettings(t.Context(), control.SettingsPatch{CAFile: &path, Theme: new("dark")})
