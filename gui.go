@@ -11,7 +11,6 @@ import (
 
 	"breakwater/app"
 	"breakwater/app/autostart"
-	"breakwater/app/setup"
 	"breakwater/app/windows"
 	"breakwater/db"
 	"breakwater/proxy/control"
