@@ -63,6 +63,11 @@ const (
 	ReasonLocalError          Reason = "local_error"
 	ReasonRequestInvalid      Reason = "request_invalid"
 	ReasonFingerprintRejected Reason = "fingerprint_rejection"
+	// ReasonNotAPI is a page, or a foreign shape, where the provider's answer
+	// should be; ReasonWrongAddress such a page for a path that does not exist
+	// there (ruling 56).
+	ReasonNotAPI       Reason = "not_api"
+	ReasonWrongAddress Reason = "wrong_address"
 )
 
 // Kind is the breaker's failure kind (guide §1, cooldownByKind). The zero
@@ -104,6 +109,9 @@ type Outcome struct {
 	// sets a cooldown.
 	RestatedFrom     int
 	ClientRetryAfter time.Duration
+	// Words are the refusal's own words as CleanWords leaves them; empty when
+	// it had none (ruling 62: a state is shown in them).
+	Words string
 	// ErrorType is the value stored as last_error_type (sheet §4.3); it may be
 	// empty although the attempt failed.
 	ErrorType string
