@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"os/exec"
+	"slices"
 	"sync"
 	"time"
 
@@ -42,7 +43,7 @@ func Run(ctx context.Context, o Options) error {
 	stdlog.SetOutput(slog.NewLogLogger(o.Log.Handler(), slog.LevelDebug).Writer())
 	ctx, stop := context.WithCancel(ctx)
 	d := &desk{facade: o.Facade, log: o.Log, updates: make(chan control.Snapshot, 1)}
-	d.center = notify.NewCenter(notify.New(name, id, func(page string) { d.open(ctx, page) }), d.wanted(ctx), time.Local, o.Log)
+	d.center = notify.NewCenter(notify.New(name, id, func(page string) { d.open(ctx, page) }), d.wanted(ctx), d.present(ctx), time.Local, o.Log)
 	d.window = newWindow(o, d.center.Say)
 	d.window.trayless = tray.Missing
 	d.window.again = func(page string) { d.show(ctx, page) }
@@ -146,6 +147,30 @@ func (d *desk) wanted(ctx context.Context) func() (control.NotificationSettings,
 		s, err := d.facade.Settings(ctx)
 		return s.Notify, err == nil && s.Notifications
 	}
+}
+
+// present returns the question how things stand.
+func (d *desk) present(ctx context.Context) func() notify.Present {
+	return func() notify.Present {
+		s, err := d.facade.Snapshot(ctx)
+		if err != nil {
+			d.log.Warn("the present state is not known, so nothing is reported", "error", err)
+		}
+		return notify.Present{Snapshot: s, Rests: func(name string) bool {
+			for _, c := range s.Combos {
+				if c.Name == name {
+					return d.rests(ctx, c.ID)
+				}
+			}
+			return false
+		}}
+	}
+}
+
+// rests reports whether the next request for a combo would find no target.
+func (d *desk) rests(ctx context.Context, combo string) bool {
+	p, err := d.facade.PreviewCombo(ctx, control.PreviewRequest{ID: combo})
+	return err == nil && !slices.ContainsFunc(p.Targets, func(t control.PreviewTarget) bool { return t.Usable })
 }
 
 // speak follows the language setting.

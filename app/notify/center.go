@@ -14,6 +14,7 @@ type Center struct {
 	sender Sender
 	policy *Policy
 	wanted func() (control.NotificationSettings, bool)
+	at     func() Present
 	log    *slog.Logger
 	in     chan any // control.Alert, Message or recovered
 }
@@ -21,10 +22,10 @@ type Center struct {
 type recovered struct{}
 
 // NewCenter returns a center; Run makes it work. wanted is asked, when a
-// message is due, which alerts the user wants to hear of, and whether any; loc
-// is the zone in which times are told.
-func NewCenter(sender Sender, wanted func() (control.NotificationSettings, bool), loc *time.Location, log *slog.Logger) *Center {
-	return &Center{sender: sender, policy: NewPolicy(loc), wanted: wanted, log: log, in: make(chan any, 128)}
+// message is due, which alerts the user wants to hear of, and whether any; at
+// how things stand then; loc is the zone in which times are told.
+func NewCenter(sender Sender, wanted func() (control.NotificationSettings, bool), at func() Present, loc *time.Location, log *slog.Logger) *Center {
+	return &Center{sender: sender, policy: NewPolicy(loc), wanted: wanted, at: at, log: log, in: make(chan any, 128)}
 }
 
 // Alert takes an alert in.
@@ -81,7 +82,7 @@ func (c *Center) flush() {
 		c.policy.Drop()
 		return
 	}
-	for _, m := range c.policy.Flush(time.Now(), want) {
+	for _, m := range c.policy.Flush(time.Now(), want, c.at()) {
 		c.send(m)
 	}
 }

@@ -31,9 +31,11 @@ func (m *mailbox) Close() error {
 // after it has ended.
 func center(t *testing.T, on bool, do func(*Center, *mailbox)) *mailbox {
 	t.Helper()
-	box := &mailbox{}
+	box, w := &mailbox{}, newWorld()
+	w.apply(opened("a", 1000*time.Hour))
+	w.apply(empty("anthropic", 1000*time.Hour))
 	synctest.Test(t, func(t *testing.T) {
-		c := NewCenter(box, func() (control.NotificationSettings, bool) { return everything, on }, zone, slog.New(slog.DiscardHandler))
+		c := NewCenter(box, func() (control.NotificationSettings, bool) { return everything, on }, func() Present { return w.present(t0) }, zone, slog.New(slog.DiscardHandler))
 		done := make(chan struct{})
 		go func() {
 			defer close(done)

@@ -1,6 +1,7 @@
 package notify
 
 import (
+	"slices"
 	"sort"
 	"time"
 
@@ -11,7 +12,8 @@ const (
 	// settle is how long the first alert waits for others that belong to it:
 	// an opening breaker is often followed at once by "nothing left".
 	settle = time.Second
-	// quiet is the least time between two notifications about one provider.
+	// quiet is the least time between two notifications about one provider,
+	// unless something has just gone out of use.
 	quiet = time.Minute
 	// again is how long "nothing left to serve" is not repeated for a dialect
 	// or a combo while nothing has come back in between.
@@ -33,16 +35,17 @@ type Policy struct {
 	pending map[string]*bundle
 	sent    map[string]time.Time // when a group was last told
 	empty   map[string]time.Time // when "nothing left" was last told, by what it is about
+	opened  map[string]time.Time // when a breaker was told open that was not told closed since
 	known   map[string]time.Time // until when a thing is not told again
 	hold    time.Time            // the end of the quiet hours that the last Flush met
 }
 
 // bundle is what waits to be told of one group: the last news of each thing.
 type bundle struct {
-	first   time.Time // when the first of it came
-	alerts  []control.Alert
-	changes int  // how often the breaker changed
-	held    bool // it waited for the end of quiet hours
+	first  time.Time // when the first of it came
+	urgent time.Time // when the first came that does not wait for quiet
+	alerts []control.Alert
+	held   bool // it waited for the end of quiet hours
 }
 
 // NewPolicy returns a policy that tells clock times in the zone loc.
@@ -52,6 +55,7 @@ func NewPolicy(loc *time.Location) *Policy {
 		pending: map[string]*bundle{},
 		sent:    map[string]time.Time{},
 		empty:   map[string]time.Time{},
+		opened:  map[string]time.Time{},
 		known:   map[string]time.Time{},
 	}
 }
@@ -76,30 +80,40 @@ func about(a control.Alert) string {
 	return ""
 }
 
+// group is what an alert shares its message with.
+func group(a control.Alert) string {
+	if a.Kind == control.AlertNothingLeft {
+		return nothing
+	}
+	return a.Provider
+}
+
 // Add takes an alert in. Nothing is sent before the next Flush.
 func (p *Policy) Add(now time.Time, a control.Alert) {
-	subject := about(a)
+	subject, group := about(a), group(a)
+	b := p.pending[group]
+	if a.Kind == control.AlertBreakerOpen && b != nil && p.saidOpen(now, a) {
+		b.drop(subject, control.AlertBreakerClosed)
+	}
+	if a.Kind == control.AlertBreakerClosed && b != nil && b.drop(subject, control.AlertBreakerOpen) {
+		return // that it had opened was not told
+	}
 	if subject == "" || p.stale(now, a, subject) {
 		return
 	}
-	group := a.Provider
-	if a.Kind == control.AlertNothingLeft {
-		group = nothing
-	}
-	b := p.pending[group]
 	if b == nil {
 		b = &bundle{first: now}
 		p.pending[group] = b
 	}
 	b.add(a, subject)
+	if urgent(a.Kind) && b.urgent.IsZero() {
+		b.urgent = now
+	}
 	p.hold = time.Time{} // whether it is still quiet is asked anew
 }
 
 // add keeps the last news of each thing, in the order in which things came up.
 func (b *bundle) add(a control.Alert, subject string) {
-	if subject == "breaker" {
-		b.changes++
-	}
 	for i := range b.alerts {
 		if about(b.alerts[i]) == subject {
 			b.alerts[i] = a
@@ -107,6 +121,26 @@ func (b *bundle) add(a control.Alert, subject string) {
 		}
 	}
 	b.alerts = append(b.alerts, a)
+}
+
+// drop takes an alert of a kind back and reports whether there was one.
+func (b *bundle) drop(subject string, k control.AlertKind) bool {
+	before := len(b.alerts)
+	b.alerts = slices.DeleteFunc(b.alerts, func(a control.Alert) bool { return a.Kind == k && about(a) == subject })
+	return len(b.alerts) < before
+}
+
+// urgent reports whether an alert of a kind goes out at once: something is out
+// of use.
+func urgent(k control.AlertKind) bool {
+	return k == control.AlertBreakerOpen || k == control.AlertTerminal || k == control.AlertNothingLeft
+}
+
+// saidOpen reports whether the last message about a breaker, of late, was that
+// it is open.
+func (p *Policy) saidOpen(now time.Time, a control.Alert) bool {
+	last, ok := p.opened[a.Provider]
+	return ok && now.Sub(last) < quiet
 }
 
 // stale reports whether an alert is no news.
@@ -127,7 +161,9 @@ func (p *Policy) stale(now time.Time, a control.Alert, subject string) bool {
 		return a.Reason == "operator" // the user did it
 	case control.AlertQuotaLow, control.AlertResetUnavailable:
 		return p.known[subject+a.Reason].After(now)
-	case control.AlertBreakerOpen, control.AlertBreakerClosed, control.AlertTerminal, control.AlertLaneEntered, control.AlertResetClaimed:
+	case control.AlertBreakerOpen:
+		return p.saidOpen(now, a)
+	case control.AlertBreakerClosed, control.AlertTerminal, control.AlertLaneEntered, control.AlertResetClaimed:
 	}
 	return false
 }
@@ -158,9 +194,12 @@ func (p *Policy) Due() (time.Time, bool) {
 
 // ready returns when a group that has pending alerts may be told.
 func (p *Policy) ready(group string) time.Time {
-	t := p.pending[group].first.Add(settle)
-	if q := p.quietUntil(group); q.After(t) {
-		t = q
+	t := p.pending[group].urgent.Add(settle)
+	if p.pending[group].urgent.IsZero() {
+		t = p.pending[group].first.Add(settle)
+		if q := p.quietUntil(group); q.After(t) {
+			t = q
+		}
 	}
 	if p.hold.After(t) {
 		t = p.hold
@@ -179,8 +218,9 @@ func (p *Policy) quietUntil(group string) time.Time {
 
 // Flush returns the messages that are due at now, "nothing left" first. What
 // is due takes along what came in meanwhile: one message says it all. In quiet
-// hours it returns nothing and keeps the last news of each thing.
-func (p *Policy) Flush(now time.Time, want control.NotificationSettings) []Message {
+// hours it returns nothing and keeps the last news of each thing. What has
+// passed by itself, as at says, is not told.
+func (p *Policy) Flush(now time.Time, want control.NotificationSettings, at Present) []Message {
 	if due, ok := p.Due(); !ok || due.After(now) {
 		return nil
 	}
@@ -192,7 +232,7 @@ func (p *Policy) Flush(now time.Time, want control.NotificationSettings) []Messa
 	}
 	var groups []string
 	for group := range p.pending {
-		if !p.quietUntil(group).After(now) {
+		if !p.pending[group].urgent.IsZero() || !p.quietUntil(group).After(now) {
 			groups = append(groups, group)
 		}
 	}
@@ -202,13 +242,13 @@ func (p *Policy) Flush(now time.Time, want control.NotificationSettings) []Messa
 	for _, g := range groups {
 		b := p.pending[g]
 		delete(p.pending, g)
-		b.keep(now, want)
+		b.keep(now, want, at)
 		if len(b.alerts) == 0 {
 			continue
 		}
 		p.told(now, g, b)
 		held = held || b.held
-		out = append(out, compose(g, b, now, p.loc))
+		out = append(out, composer{now: now, loc: p.loc, at: at}.compose(g, b))
 	}
 	p.forget(now)
 	return together(out, held)
@@ -227,18 +267,24 @@ func (p *Policy) told(now time.Time, group string, b *bundle) {
 				until = *a.Until
 			}
 			p.known[about(a)+a.Reason] = until
-		case control.AlertBreakerOpen, control.AlertBreakerClosed, control.AlertTerminal,
-			control.AlertLaneEntered, control.AlertLaneEnded, control.AlertResetClaimed:
+		case control.AlertBreakerOpen:
+			p.opened[a.Provider] = now
+		case control.AlertBreakerClosed:
+			delete(p.opened, a.Provider)
+		case control.AlertTerminal, control.AlertLaneEntered, control.AlertLaneEnded, control.AlertResetClaimed:
 		}
 	}
 }
 
-// keep drops what the user does not want to hear of, and what passed by itself
-// in quiet hours.
-func (b *bundle) keep(now time.Time, want control.NotificationSettings) {
+// keep drops what the user does not want to hear of, what is not so any more,
+// and what was good news in quiet hours.
+func (b *bundle) keep(now time.Time, want control.NotificationSettings, at Present) {
 	kept := b.alerts[:0]
 	for _, a := range b.alerts {
-		if wanted(a.Kind, want) && !(b.held && over(now, a)) {
+		if !wanted(a.Kind, want) || b.held && (a.Kind == control.AlertBreakerClosed || a.Kind == control.AlertLaneEnded) {
+			continue
+		}
+		if a, ok := at.still(now, a); ok {
 			kept = append(kept, a)
 		}
 	}
@@ -264,18 +310,6 @@ func wanted(k control.AlertKind, want control.NotificationSettings) bool {
 	return false
 }
 
-// over reports whether an alert is of no use any more.
-func over(now time.Time, a control.Alert) bool {
-	switch a.Kind {
-	case control.AlertBreakerClosed, control.AlertLaneEnded:
-		return true
-	case control.AlertNothingLeft, control.AlertLaneEntered, control.AlertQuotaLow:
-		return a.Until != nil && !a.Until.After(now)
-	case control.AlertBreakerOpen, control.AlertTerminal, control.AlertResetClaimed, control.AlertResetUnavailable:
-	}
-	return false
-}
-
 // forget drops what no rule needs any more.
 func (p *Policy) forget(now time.Time) {
 	for g, t := range p.sent {
@@ -286,6 +320,11 @@ func (p *Policy) forget(now time.Time) {
 	for d, t := range p.empty {
 		if now.Sub(t) >= again {
 			delete(p.empty, d)
+		}
+	}
+	for g, t := range p.opened {
+		if now.Sub(t) >= quiet {
+			delete(p.opened, g)
 		}
 	}
 	for k, until := range p.known {

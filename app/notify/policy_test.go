@@ -2,6 +2,7 @@ package notify
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -56,6 +57,95 @@ func resting(combo string, until time.Duration) control.Alert {
 	return a
 }
 
+// world is how things stand: an alert that comes makes them so. A spare
+// connection of other models serves all the time.
+type world struct{ snap control.Snapshot }
+
+func newWorld() *world {
+	return &world{control.Snapshot{Connections: []control.Connection{serving("spare", "spare", "spare", "d")}}}
+}
+
+// serving is a connection that takes requests.
+func serving(id, provider, name string, dialects ...string) control.Connection {
+	return control.Connection{
+		ID: id, Provider: provider, ProviderName: strings.ToUpper(provider), Name: name, Active: true,
+		Dialects: dialects, State: control.StateServing,
+	}
+}
+
+// present is how things stand at now: what had a deadline is over then.
+func (w *world) present(now time.Time) Present {
+	over := func(t *time.Time) bool { return t != nil && !t.After(now) }
+	for i := range w.snap.Connections {
+		c := &w.snap.Connections[i]
+		if c.State == control.StateCooling && over(c.Until) {
+			c.State, c.Until = control.StateServing, nil
+		}
+		if c.Lane != nil && over(c.Lane.Until) {
+			c.Lane = nil
+		}
+	}
+	for i := range w.snap.Breakers {
+		if b := &w.snap.Breakers[i]; b.State == "OPEN" && over(b.Until) {
+			b.State, b.Until = "HALF_OPEN", nil
+		}
+	}
+	return Present{Snapshot: w.snap, Rests: func(string) bool { return true }}
+}
+
+// connection finds one, or adds it.
+func (w *world) connection(id, provider, name string, dialects ...string) *control.Connection {
+	for i := range w.snap.Connections {
+		if w.snap.Connections[i].ID == id {
+			return &w.snap.Connections[i]
+		}
+	}
+	w.snap.Connections = append(w.snap.Connections, serving(id, provider, name, dialects...))
+	return &w.snap.Connections[len(w.snap.Connections)-1]
+}
+
+func (w *world) breaker(provider, state string, until *time.Time) {
+	c := w.connection("of "+provider, provider, "main", "d")
+	if c.State = control.StateServing; state == "OPEN" {
+		c.State = control.StateOpen
+	}
+	w.snap.Breakers = slices.DeleteFunc(slices.Clone(w.snap.Breakers), func(b control.Breaker) bool { return b.Provider == provider })
+	w.snap.Breakers = append(w.snap.Breakers, control.Breaker{Provider: provider, State: state, Until: until})
+}
+
+func (w *world) apply(a control.Alert) {
+	switch a.Kind {
+	case control.AlertBreakerOpen:
+		w.breaker(a.Provider, "OPEN", a.Until)
+	case control.AlertBreakerClosed:
+		w.breaker(a.Provider, "CLOSED", nil)
+	case control.AlertTerminal:
+		w.connection(a.ConnectionID, a.Provider, a.ConnectionName, "d").State = a.State
+	case control.AlertNothingLeft:
+		if a.Combo != "" {
+			w.snap.Combos = append(w.snap.Combos, control.ComboBrief{Name: a.Combo, Active: true})
+			return
+		}
+		c := w.connection("for "+a.Dialect, "lab", a.Dialect, a.Dialect)
+		c.State, c.Until = control.StateCooling, a.Until
+	case control.AlertLaneEntered:
+		w.connection(a.ConnectionID, a.Provider, a.ConnectionName, "d").Lane = &control.ClaudeLane{State: "active", Until: a.Until}
+	case control.AlertLaneEnded:
+		w.connection(a.ConnectionID, a.Provider, a.ConnectionName, "d").Lane = nil
+	case control.AlertResetClaimed, control.AlertResetUnavailable, control.AlertQuotaLow:
+		w.connection(a.ConnectionID, a.Provider, a.ConnectionName, "d")
+	}
+}
+
+// recover brings everything back that rests.
+func (w *world) recover() {
+	for i := range w.snap.Connections {
+		if c := &w.snap.Connections[i]; c.State == control.StateCooling {
+			c.State, c.Until = control.StateServing, nil
+		}
+	}
+}
+
 // step is an alert, or a mark that something serves again, at a time.
 type step struct {
 	at    time.Duration
@@ -65,7 +155,7 @@ type step struct {
 
 // play runs the policy through the steps and notes what is sent and when.
 func play(steps []step, want control.NotificationSettings) []string {
-	p := NewPolicy(zone)
+	p, w := NewPolicy(zone), newWorld()
 	var out []string
 	flush := func(until time.Time) {
 		for {
@@ -73,7 +163,7 @@ func play(steps []step, want control.NotificationSettings) []string {
 			if !ok || due.After(until) {
 				return
 			}
-			for _, m := range p.Flush(due, want) {
+			for _, m := range p.Flush(due, want, w.present(due)) {
 				out = append(out, fmt.Sprintf("%v [%s] %s | %s", due.Sub(t0), m.Key, m.Title, strings.ReplaceAll(m.Body, "\n", " / ")))
 			}
 		}
@@ -82,8 +172,10 @@ func play(steps []step, want control.NotificationSettings) []string {
 		now := t0.Add(s.at)
 		flush(now)
 		if s.back {
+			w.recover()
 			p.Recovered()
 		} else {
+			w.apply(s.alert)
 			p.Add(now, s.alert)
 		}
 	}
@@ -99,33 +191,42 @@ func TestPolicy(t *testing.T) {
 		want  []string
 	}{
 		{"an open breaker", []step{{0, opened("a", 80*m), false}}, []string{
-			"1s [provider/a] A: breaker open | It failed too often and is left alone for a while. Next probe at 16:20.",
+			"1s [provider/a] A: breaker open | Too many requests to it failed. Next probe at 16:20.",
 		}},
 		{"a near probe", []step{{0, opened("a", 61*s), false}}, []string{
-			"1s [provider/a] A: breaker open | It failed too often and is left alone for a while. Next probe in 60 s.",
+			"1s [provider/a] A: breaker open | Too many requests to it failed. Next probe in 60 s.",
 		}},
 		{"a probe in some minutes", []step{{0, opened("a", 5*m), false}}, []string{
-			"1s [provider/a] A: breaker open | It failed too often and is left alone for a while. Next probe at 15:05.",
+			"1s [provider/a] A: breaker open | Too many requests to it failed. Next probe at 15:05.",
 		}},
 		{"a probe tomorrow", []step{{0, opened("a", 20*60*m), false}}, []string{
-			"1s [provider/a] A: breaker open | It failed too often and is left alone for a while. Next probe Wed 11:00.",
+			"1s [provider/a] A: breaker open | Too many requests to it failed. Next probe Wed 11:00.",
 		}},
-		{"a probe that is over", []step{{0, opened("a", 0), false}}, []string{
-			"1s [provider/a] A: breaker open | It failed too often and is left alone for a while.",
-		}},
+		{"a probe that is due", []step{{0, opened("a", 0), false}}, nil},
+		{"a breaker that closes before it is told", []step{{0, opened("a", m), false}, {900 * time.Millisecond, closed("a"), false}}, nil},
 		{"a breaker that closes later", []step{{0, opened("a", m), false}, {2 * m, closed("a"), false}}, []string{
-			"1s [provider/a] A: breaker open | It failed too often and is left alone for a while. Next probe in 59 s.",
-			"2m1s [provider/a] A serves again | The probe succeeded and the breaker is closed.",
+			"1s [provider/a] A: breaker open | Too many requests to it failed. Next probe in 59 s.",
+			"2m1s [provider/a] A serves again | Its breaker is closed. Requests go to it again.",
 		}},
 		{
-			"many changes in a minute become one summary", []step{
+			"a breaker that flaps is told once, and what goes out of use at once", []step{
 				{0, opened("a", m), false},
 				{10 * s, closed("a"), false},
 				{20 * s, opened("a", 80*m), false},
 				{30 * s, ended("a", "work", control.StateExpired), false},
 			}, []string{
-				"1s [provider/a] A: breaker open | It failed too often and is left alone for a while. Next probe in 59 s.",
-				"1m1s [provider/a] A: 2 changes | A: breaker open / A · work: expired It changed 2 times in the last minute.",
+				"1s [provider/a] A: breaker open | Too many requests to it failed. Next probe in 59 s.",
+				"31s [provider/a] A · work: expired | The provider no longer accepts this credential. Requests skip it until you renew it in Breakwater.",
+			},
+		},
+		{
+			"a breaker that closed and opens again is told at once", []step{
+				{0, opened("a", m), false}, {70 * s, closed("a"), false}, {80 * s, opened("a", 80*m), false}, {85 * s, closed("a"), false},
+			}, []string{
+				"1s [provider/a] A: breaker open | Too many requests to it failed. Next probe in 59 s.",
+				"1m11s [provider/a] A serves again | Its breaker is closed. Requests go to it again.",
+				"1m21s [provider/a] A: breaker open | Too many requests to it failed. Next probe at 16:20.",
+				"2m21s [provider/a] A serves again | Its breaker is closed. Requests go to it again.",
 			},
 		},
 		{
@@ -145,23 +246,23 @@ func TestPolicy(t *testing.T) {
 		{"nothing left takes the rest in", []step{
 			{0, opened("a", m), false}, {0, empty("anthropic", 80*m), false},
 		}, []string{
-			"1s [nothing-left] Nothing left to serve | No connection can take a request (anthropic). The next one comes back at 16:20. / A: breaker open",
+			"1s [nothing-left] No connection available | No connection for Anthropic Messages can take requests. LAB · anthropic is available again at 16:20. / A: breaker open",
 		}},
 		{"nothing left is told once", []step{
 			{0, empty("anthropic", m), false}, {5 * s, empty("anthropic", m), false}, {3 * m, empty("anthropic", 4*m), false},
 		}, []string{
-			"1s [nothing-left] Nothing left to serve | No connection can take a request (anthropic). The next one comes back in 59 s.",
+			"1s [nothing-left] No connection available | No connection for Anthropic Messages can take requests. LAB · anthropic is available again in 59 s.",
 		}},
 		{"nothing left is news after something came back", []step{
-			{0, empty("anthropic", m), false}, {2 * m, control.Alert{}, true}, {3 * m, empty("anthropic", 0), false},
+			{0, empty("anthropic", m), false}, {2 * m, control.Alert{}, true}, {3 * m, empty("anthropic", 4*m), false},
 		}, []string{
-			"1s [nothing-left] Nothing left to serve | No connection can take a request (anthropic). The next one comes back in 59 s.",
-			"3m1s [nothing-left] Nothing left to serve | No connection can take a request (anthropic).",
+			"1s [nothing-left] No connection available | No connection for Anthropic Messages can take requests. LAB · anthropic is available again in 59 s.",
+			"3m1s [nothing-left] No connection available | No connection for Anthropic Messages can take requests. LAB · anthropic is available again in 59 s.",
 		}},
 		{"two dialects are named together", []step{
 			{0, empty("anthropic", 2*m), false}, {0, empty("chat", m), false},
 		}, []string{
-			"1s [nothing-left] Nothing left to serve | No connection can take a request (anthropic, chat). The next one comes back in 59 s.",
+			"1s [nothing-left] No connection available | No connection for Anthropic Messages, OpenAI Chat Completions can take requests. LAB · chat is available again in 59 s.",
 		}},
 		{"a lane and its end", []step{
 			{0, lanes(control.AlertLaneEntered, "", 80*m), false}, {2 * m, lanes(control.AlertLaneEnded, "weekly", 0), false},
@@ -198,10 +299,10 @@ func TestPolicy(t *testing.T) {
 		{"all targets of a combo rest", []step{
 			{0, resting("fast", 80*m), false}, {0, resting("cheap", 20*m), false}, {100 * time.Millisecond, resting("fast", 80*m), false},
 		}, []string{
-			"1s [nothing-left] Nothing left to serve | All targets are resting: fast, cheap. The next one comes back at 15:20.",
+			"1s [nothing-left] No connection available | No target is available: fast, cheap. The next one is available at 15:20.",
 		}},
-		{"a combo beside a dialect", []step{{0, resting("fast", 80*m), false}, {0, empty("chat", 0), false}}, []string{
-			"1s [nothing-left] Nothing left to serve | All targets are resting: fast. No connection can take a request (chat). The next one comes back at 16:20.",
+		{"a combo beside a dialect", []step{{0, resting("fast", 80*m), false}, {0, empty("chat", 90*m), false}}, []string{
+			"1s [nothing-left] No connection available | No target is available: fast. No connection for OpenAI Chat Completions can take requests. The next one is available at 16:20.",
 		}},
 		{"an unknown kind is silent", []step{{0, control.Alert{Kind: "new"}, false}}, nil},
 		{"a name cannot break the line", []step{{0, ended("a", "x\n\n$(rm)\x1b", control.StateExpired), false}}, []string{
@@ -236,16 +337,16 @@ func TestPolicyListensToTheUser(t *testing.T) {
 		told  []string // when, and the title
 	}{
 		{"all", func(*control.NotificationSettings) {}, each, []string{
-			"1s A: breaker open", "2m1s A · work: banned", "4m1s Nothing left to serve", "6m1s A · work: low-priority lane", "8m1s A · work: limit reset used", "10m1s A · work: 9 % of the quota left",
+			"1s A: breaker open", "2m1s A · work: banned", "4m1s No connection available", "6m1s A · work: low-priority lane", "8m1s A · work: limit reset used", "10m1s A · work: 9 % of the quota left",
 		}},
 		{"no breakers, no lanes", func(n *control.NotificationSettings) { n.Breakers, n.Lane = false, false }, each, []string{
-			"2m1s A · work: banned", "4m1s Nothing left to serve", "8m1s A · work: limit reset used", "10m1s A · work: 9 % of the quota left",
+			"2m1s A · work: banned", "4m1s No connection available", "8m1s A · work: limit reset used", "10m1s A · work: 9 % of the quota left",
 		}},
 		{"lanes only", func(n *control.NotificationSettings) { *n = control.NotificationSettings{Lane: true} }, each, []string{"6m1s A · work: low-priority lane"}},
 		{"nothing", func(n *control.NotificationSettings) { *n = control.NotificationSettings{} }, each, nil},
 		{"quiet from 15:00 to 16:00: what still holds, in one message", func(n *control.NotificationSettings) { n.QuietFrom, n.QuietUntil = "15:00", "16:00" }, append(each,
 			step{20 * m, opened("b", 70*m), false}, step{30 * m, opened("c", 70*m), false}, step{40 * m, closed("c"), false}), []string{
-			"1h0m0s In your quiet hours / A: 3 changes / B: breaker open",
+			"1h0m0s In your quiet hours / A: 2 changes / B: breaker open",
 		}},
 		{"quiet, and one thing left", func(n *control.NotificationSettings) { n.QuietFrom, n.QuietUntil = "14:30", "16:00" }, []step{{0, ended("a", "work", control.StateBanned), false}}, []string{
 			"1h0m0s A · work: banned",
@@ -288,11 +389,11 @@ func TestAQuietNightKeepsLittle(t *testing.T) {
 		p.Add(now, opened("a", time.Hour))
 		p.Add(now, closed("a"))
 		p.Add(now, ended("a", "work", control.StateBanned))
-		if ms := p.Flush(now.Add(2*time.Second), want); ms != nil {
+		if ms := p.Flush(now.Add(2*time.Second), want, newWorld().present(now)); ms != nil {
 			t.Fatalf("told at %v: %+v", now, ms)
 		}
 	}
-	if n := len(p.pending["a"].alerts); n != 2 {
+	if n := len(p.pending["a"].alerts); n != 1 {
 		t.Errorf("%d alerts are kept", n)
 	}
 }
@@ -313,28 +414,39 @@ func TestEveryMessageLeadsSomewhere(t *testing.T) {
 		{lanes(control.AlertResetUnavailable, "error", 0), "connections/id1"},
 		{low("monthly", 3, time.Hour), "connections/id1"},
 	} {
-		p := NewPolicy(zone)
+		p, w := NewPolicy(zone), newWorld()
+		w.apply(c.alert)
 		p.Add(t0, c.alert)
-		ms := p.Flush(t0.Add(settle), everything)
+		ms := p.Flush(t0.Add(settle), everything, w.present(t0.Add(settle)))
 		if len(ms) != 1 || ms[0].Page != c.page || ms[0].Action == "" {
 			t.Errorf("%s leads to %+v, want %s", c.alert.Kind, ms, c.page)
 		}
 	}
 }
 
-// TestPolicyKeepsItsPromises plays random alerts: never two messages about a
-// provider within a minute, nothing pending for ever, nothing upstream said.
+// TestPolicyKeepsItsPromises plays random alerts: never the same message about
+// a provider twice within a minute, what goes out of use within two seconds,
+// nothing pending for ever.
 func TestPolicyKeepsItsPromises(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		p := NewPolicy(zone)
+		p, w := NewPolicy(zone), newWorld()
 		now := t0
 		last := map[string]time.Time{}
+		add := func(a control.Alert) {
+			w.apply(a)
+			p.Add(now, a)
+			due, ok := p.Due()
+			if ok && urgent(a.Kind) && p.pending[group(a)] != nil && slices.ContainsFunc(p.pending[group(a)].alerts, func(b control.Alert) bool { return b.Kind == a.Kind }) && due.After(now.Add(2*time.Second)) {
+				t.Fatalf("%s waits for %v", a.Kind, due.Sub(now))
+			}
+		}
 		flush := func() {
-			for _, m := range p.Flush(now, everything) {
-				if before, ok := last[m.Key]; ok && now.Sub(before) < quiet && m.Key != "summary" {
-					t.Fatalf("%s twice within %v", m.Key, now.Sub(before))
+			for _, m := range p.Flush(now, everything, w.present(now)) {
+				key := m.Key + m.Title
+				if before, ok := last[key]; ok && now.Sub(before) < quiet && strings.HasSuffix(m.Title, "open") {
+					t.Fatalf("%s twice within %v", key, now.Sub(before))
 				}
-				last[m.Key] = now
+				last[key] = now
 				if m.Title == "" || m.Body == "" || m.Key == "" {
 					t.Fatalf("an empty part in %+v", m)
 				}
@@ -344,14 +456,15 @@ func TestPolicyKeepsItsPromises(t *testing.T) {
 			provider := rapid.SampledFrom([]string{"a", "b", "c", "d"}).Draw(t, "provider")
 			switch rapid.IntRange(0, 4).Draw(t, "kind") {
 			case 0:
-				p.Add(now, opened(provider, time.Hour))
+				add(opened(provider, time.Hour))
 			case 1:
-				p.Add(now, closed(provider))
+				add(closed(provider))
 			case 2:
-				p.Add(now, ended(provider, provider+"1", control.StateExpired))
+				add(ended(provider, provider+"1", control.StateExpired))
 			case 3:
-				p.Add(now, empty(provider, time.Hour))
+				add(empty(provider, time.Hour))
 			default:
+				w.recover()
 				p.Recovered()
 			}
 			now = now.Add(time.Duration(rapid.Int64Range(0, int64(40*time.Second)).Draw(t, "pause")))
@@ -380,7 +493,7 @@ func TestDropForgetsWhatWaits(t *testing.T) {
 	p := NewPolicy(zone)
 	p.Add(t0, opened("a", time.Minute))
 	p.Drop()
-	if _, ok := p.Due(); ok || len(p.Flush(t0.Add(time.Hour), everything)) != 0 {
+	if _, ok := p.Due(); ok || len(p.Flush(t0.Add(time.Hour), everything, Present{})) != 0 {
 		t.Error("something still waits")
 	}
 }

@@ -18,44 +18,52 @@ const (
 	pageOne       = "connections/" // with the connection's id
 )
 
+// composer puts alerts into words, at one moment.
+type composer struct {
+	now time.Time
+	loc *time.Location
+	at  Present
+}
+
 // compose tells what waits of one group in one message.
-func compose(group string, b *bundle, now time.Time, loc *time.Location) Message {
+func (c composer) compose(group string, b *bundle) Message {
 	if group == nothing {
-		return nothingLeft(b.alerts, now, loc)
+		return c.nothingLeft(b.alerts)
 	}
 	var lines []Message
 	for _, a := range b.alerts {
-		lines = append(lines, one(a, now, loc))
+		lines = append(lines, c.one(a))
 	}
 	m := lines[0]
 	if len(lines) > 1 {
 		m = list(i18n.T("%s: %d changes", provider(b.alerts[0]), len(lines)), lines)
 	}
-	if b.changes > 1 && !b.held {
-		m.Body += " " + i18n.T("It changed %d times in the last minute.", b.changes)
-	}
 	m.Key = "provider/" + group
 	return m
 }
 
-// one tells one alert.
-func one(a control.Alert, now time.Time, loc *time.Location) Message {
+// one tells one alert, and what follows from it.
+func (c composer) one(a control.Alert) Message {
 	var m Message
 	switch a.Kind {
 	case control.AlertTerminal:
 		m = terminal(a)
 	case control.AlertLaneEntered, control.AlertLaneEnded:
-		m = lane(a, now, loc)
+		m = lane(a, c.now, c.loc)
 	case control.AlertResetClaimed, control.AlertResetUnavailable:
-		m = limitReset(a, now, loc)
+		m = limitReset(a, c.now, c.loc)
 	case control.AlertQuotaLow:
-		m = quotaLow(a, now, loc)
+		m = quotaLow(a, c.now, c.loc)
 	case control.AlertBreakerOpen, control.AlertBreakerClosed, control.AlertNothingLeft:
-		m = breaker(a, now, loc)
+		m = breaker(a, c.now, c.loc)
 		m.Page, m.Action = pageOverview, i18n.T("Show the overview")
-		return m
 	}
-	m.Page, m.Action = pageOne+a.ConnectionID, i18n.T("Show the connection")
+	if m.Page == "" {
+		m.Page, m.Action = pageOne+a.ConnectionID, i18n.T("Show the connection")
+	}
+	if follows := c.at.consequence(c.now, a); follows != "" {
+		m.Body += " " + follows
+	}
 	return m
 }
 
@@ -64,10 +72,10 @@ func breaker(a control.Alert, now time.Time, loc *time.Location) Message {
 	if a.Kind == control.AlertBreakerClosed {
 		return Message{
 			Title: i18n.T("%s serves again", name),
-			Body:  i18n.T("The probe succeeded and the breaker is closed."),
+			Body:  i18n.T("Its breaker is closed. Requests go to it again."),
 		}
 	}
-	body := i18n.T("It failed too often and is left alone for a while.")
+	body := i18n.T("Too many requests to it failed.")
 	if a.Until != nil && a.Until.After(now) {
 		body += " " + i18n.T("Next probe %s.", when(now, *a.Until, loc))
 	}
@@ -89,35 +97,53 @@ func terminal(a control.Alert) Message {
 	return Message{Title: connection(a) + ": " + i18n.Word(a.State), Body: body}
 }
 
-func nothingLeft(alerts []control.Alert, now time.Time, loc *time.Location) Message {
-	m := Message{Key: "nothing-left", Title: i18n.T("Nothing left to serve"), Page: pageCooldowns, Action: i18n.T("Show cooldowns")}
-	var until *time.Time
-	var dialects, combos []string
-	for _, a := range alerts {
+// nothingLeft tells for which combos and APIs no connection is available, and
+// which connection is the first to come back.
+func (c composer) nothingLeft(alerts []control.Alert) Message {
+	m := Message{Key: "nothing-left", Title: i18n.T("No connection available"), Page: pageCooldowns, Action: i18n.T("Show cooldowns")}
+	var first *control.Alert
+	var apis, combos []string
+	for i, a := range alerts {
 		if name := i18n.Ellipsis(i18n.Line(a.Combo), nameWidth); name != "" {
 			combos = append(combos, name)
-		} else if a.Dialect != "" {
-			dialects = append(dialects, i18n.Ellipsis(i18n.Line(a.Dialect), nameWidth))
+		} else {
+			apis = append(apis, apiName(a.Dialect))
 		}
-		if a.Until != nil && a.Until.After(now) && (until == nil || a.Until.Before(*until)) {
-			until = a.Until
+		if a.Until != nil && a.Until.After(c.now) && (first == nil || a.Until.Before(*first.Until)) {
+			first = &alerts[i]
 		}
 	}
 	var lines []string
 	if len(combos) > 0 {
-		lines = append(lines, i18n.T("All targets are resting: %s.", strings.Join(combos, ", ")))
+		lines = append(lines, i18n.T("No target is available: %s.", strings.Join(combos, ", ")))
 	}
 	switch {
-	case len(dialects) > 0:
-		lines = append(lines, i18n.T("No connection can take a request (%s).", strings.Join(dialects, ", ")))
-	case len(combos) == 0:
-		lines = append(lines, i18n.T("No connection can take a request."))
+	case len(apis) > 0 && c.at.all():
+		lines = append(lines, i18n.T("No connection can take requests."))
+	case len(apis) > 0:
+		lines = append(lines, i18n.T("No connection for %s can take requests.", strings.Join(apis, ", ")))
 	}
-	if until != nil {
-		lines = append(lines, i18n.T("The next one comes back %s.", when(now, *until, loc)))
+	switch {
+	case first != nil && first.ConnectionName != "":
+		lines = append(lines, i18n.T("%s is available again %s.", connection(*first), when(c.now, *first.Until, c.loc)))
+	case first != nil:
+		lines = append(lines, i18n.T("The next one is available %s.", when(c.now, *first.Until, c.loc)))
 	}
 	m.Body = strings.Join(lines, " ")
 	return m
+}
+
+// apiName is the name of an API that clients speak.
+func apiName(dialect string) string {
+	switch dialect {
+	case "anthropic":
+		return "Anthropic Messages"
+	case "chat":
+		return "OpenAI Chat Completions"
+	case "responses":
+		return "OpenAI Responses"
+	}
+	return i18n.Ellipsis(i18n.Line(dialect), nameWidth)
 }
 
 // when tells a moment so that it stays true: a notification can be read hours

@@ -164,6 +164,16 @@ type Connection struct {
 	Failed           int64      `json:"failed"` // failed attempts since start
 }
 
+// GuardedBy reports whether a breaker is that of the connection. Custom
+// connections share one catalogue entry and have a breaker for each host,
+// "custom:HOST".
+func (c Connection) GuardedBy(breaker string) bool {
+	if c.Provider+":" == customPrefix {
+		return breaker == customPrefix+hostOf(c.BaseURL)
+	}
+	return breaker == c.Provider
+}
+
 // Lockout is one model that a connection is not asked for (guide §3).
 type Lockout struct {
 	Model        string    `json:"model"`

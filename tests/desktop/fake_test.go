@@ -62,6 +62,17 @@ func (p product) Quit(context.Context) error {
 	return nil
 }
 
+// restingCombo is the id of the combo that has no target to try.
+const restingCombo = "resting"
+
+// PreviewCombo knows one combo whose targets all rest.
+func (p product) PreviewCombo(ctx context.Context, in control.PreviewRequest) (control.ComboPreview, error) {
+	if in.ID == restingCombo {
+		return control.ComboPreview{Refusal: "no_targets"}, nil
+	}
+	return p.Fake.PreviewCombo(ctx, in)
+}
+
 func trayRole() int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()

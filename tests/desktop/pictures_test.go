@@ -164,6 +164,7 @@ func healths() map[control.Health]*control.Snapshot {
 	degraded.Health, degraded.Connections[0].State = control.HealthDegraded, control.StateDegraded
 	down.Health, down.Paused = control.HealthDown, true
 	trouble.Health = control.HealthTrouble
+	trouble.Breakers = []control.Breaker{{Provider: "mistral", ProviderName: "Mistral", State: "OPEN", Until: in(4 * time.Minute)}}
 	trouble.Connections = append(trouble.Connections,
 		control.Connection{ID: "m", Provider: "mistral", ProviderName: "Mistral", Name: "eu", Active: true, State: control.StateOpen, Until: in(4 * time.Minute)},
 		control.Connection{ID: "g", Provider: "gemini", ProviderName: "Gemini", Name: "team", Active: true, State: control.StateExpired},

@@ -189,11 +189,18 @@ func TestOneNotificationForWhatBelongsTogether(t *testing.T) {
 	st := heard(t, three())
 	d, notes, r, icon := st.d, st.notes, st.r, st.icon
 	icon.UntilText("3 of 3 connections serving")
-	open := &control.Alert{Kind: control.AlertBreakerOpen, Provider: "anthropic", ProviderName: "A<b>nthropic", Until: in(time.Minute)}
+	s := three()
+	for i := range s.Connections {
+		s.Connections[i].State, s.Connections[i].Until, s.Connections[i].Dialects = control.StateCooling, in(time.Minute), []string{"anthropic"}
+	}
+	s.Connections[0].ProviderName = "A<b>nthropic"
+	s.Breakers = []control.Breaker{{Provider: "anthropic", State: "OPEN", Until: in(time.Minute)}}
+	r.tell(order{Snapshot: s})
+	open := &control.Alert{Kind: control.AlertBreakerOpen, Provider: "anthropic", Until: in(time.Minute)}
 	r.tell(order{Alert: open})
 	r.tell(order{Alert: &control.Alert{Kind: control.AlertNothingLeft, Dialect: "anthropic", Until: in(time.Minute)}})
 	n := notes.Wait(1)
-	if n.Title != "Nothing left to serve" || !strings.Contains(n.Body, "A&lt;b&gt;nthropic: breaker open") {
+	if n.Title != "No connection available" || !strings.Contains(n.Body, "A&lt;b&gt;nthropic: breaker open") {
 		t.Errorf("notification %q %q", n.Title, n.Body)
 	}
 	if n.App != "Breakwater" || n.Timeout != -1 || n.Hints["image-data"].Value() == nil {
@@ -225,6 +232,17 @@ func TestNotificationsOfEachKind(t *testing.T) {
 		a.Until = in(time.Minute)
 		return &a
 	}
+	s := three()
+	for _, id := range strings.Split("abcdefgh", "") {
+		s.Connections = append(s.Connections, control.Connection{
+			ID: "id-" + id, Provider: id, ProviderName: strings.ToUpper(id), Name: "work", Active: true, State: control.StateServing,
+		})
+	}
+	s.Breakers = []control.Breaker{{Provider: "a", State: "OPEN", Until: in(time.Minute)}}
+	s.Connections[3+2].State = control.StateBanned
+	s.Connections[3+3].Lane = &control.ClaudeLane{State: "active", Until: in(time.Minute)}
+	s.Combos = []control.ComboBrief{{ID: restingCombo, Name: "fast", Active: true}}
+	r.tell(order{Snapshot: s})
 	nth := 0
 	for _, tt := range []struct {
 		alert       *control.Alert
@@ -239,7 +257,7 @@ func TestNotificationsOfEachKind(t *testing.T) {
 		{alert("f", control.Alert{Kind: control.AlertResetClaimed, Reason: "reset"}), "F · work: limit reset used", "as usual", "connections/id-f"},
 		{alert("g", control.Alert{Kind: control.AlertResetUnavailable, Reason: secret}), "G · work: no limit reset", "could not be asked", "connections/id-g"},
 		{alert("h", control.Alert{Kind: control.AlertQuotaLow, Window: "session", PercentLeft: new(18)}), "H · work: 18 % of the quota left", "five-hour window", "connections/id-h"},
-		{&control.Alert{Kind: control.AlertNothingLeft, Dialect: "chat", Combo: "fast", Until: in(time.Minute)}, "Nothing left to serve", "resting: fast. The next one comes back in ", "cooldowns"},
+		{&control.Alert{Kind: control.AlertNothingLeft, Dialect: "chat", Combo: "fast", Until: in(time.Minute)}, "No connection available", "available: fast. The next one is available in ", "cooldowns"},
 	} {
 		r.tell(order{Alert: tt.alert})
 		nth++
@@ -273,6 +291,13 @@ func TestNotificationsWaitForTheEndOfQuietHours(t *testing.T) {
 	icon.UntilText("3 of 3 connections serving")
 	clock := func(d time.Duration) *string { return new(time.Now().Add(d).Format("15:04")) }
 	r.tell(order{Settings: &control.SettingsPatch{Notify: &control.NotificationPatch{QuietFrom: clock(-2 * time.Hour), QuietUntil: clock(2 * time.Hour)}}})
+	s := three()
+	for _, id := range []string{"x", "y", "z"} {
+		s.Connections = append(s.Connections, control.Connection{ID: id, Provider: id, ProviderName: strings.ToUpper(id), Name: "work", Active: true, State: control.StateServing})
+		s.Breakers = append(s.Breakers, control.Breaker{Provider: id, State: "OPEN"})
+	}
+	s.Connections[5].State = control.StateExpired
+	r.tell(order{Snapshot: s})
 	for _, p := range []string{"x", "y"} {
 		r.tell(order{Alert: &control.Alert{Kind: control.AlertBreakerOpen, Provider: p, ProviderName: strings.ToUpper(p)}})
 	}
@@ -302,8 +327,8 @@ func TestNotificationsCanBeSwitchedOff(t *testing.T) {
 		t.Errorf("%v", all)
 	}
 	r.tell(order{Settings: &control.SettingsPatch{Notifications: new(true)}})
-	r.tell(order{Alert: &control.Alert{Kind: control.AlertBreakerClosed, Provider: "y", ProviderName: "Y"}})
-	if n := notes.Wait(1); n.Title != "Y serves again" {
+	r.tell(order{Alert: &control.Alert{Kind: control.AlertBreakerClosed, Provider: "ollama"}})
+	if n := notes.Wait(1); n.Title != "Ollama serves again" {
 		t.Errorf("%v", n)
 	}
 }

@@ -231,7 +231,7 @@ func hidden(s control.Snapshot) []control.Breaker {
 		}
 		shown := false
 		for _, c := range s.Connections {
-			if covers(br.Provider, c) && (c.State == control.StateOpen || c.State == control.StateProbing) {
+			if c.GuardedBy(br.Provider) && (c.State == control.StateOpen || c.State == control.StateProbing) {
 				shown = true
 				break
 			}
@@ -241,15 +241,6 @@ func hidden(s control.Snapshot) []control.Breaker {
 		}
 	}
 	return out
-}
-
-// covers reports whether a breaker guards a connection. Custom connections
-// share one catalogue entry but have a breaker per host: "custom:HOST".
-func covers(breaker string, c control.Connection) bool {
-	if host, ok := strings.CutPrefix(breaker, c.Provider+":"); ok {
-		return strings.Contains(c.BaseURL, "//"+host)
-	}
-	return breaker == c.Provider
 }
 
 // label is a line about a thing with a state: shape, name, state in words.
