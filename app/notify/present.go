@@ -180,8 +180,14 @@ func shares(a, b control.Connection) bool {
 // replaces reports whether c takes every request of another connection: it
 // speaks the same APIs and offers the same models, or puts its own in.
 func replaces(c, other control.Connection) bool {
-	speaks := !slices.ContainsFunc(other.Dialects, func(d string) bool { return !slices.Contains(c.Dialects, d) })
-	models := c.DefaultModel != "" || slices.Contains(c.Models, "*") ||
-		c.Provider == other.Provider && (len(c.Models) == 0 || slices.Equal(c.Models, other.Models))
-	return speaks && models && c.State != control.StateModelLocked
+	if c.State == control.StateModelLocked || len(c.ExcludedModels) > 0 || !within(other.Dialects, c.Dialects) {
+		return false
+	}
+	return c.DefaultModel != "" || slices.Contains(c.Offers, "*") ||
+		len(other.Offers) > 0 && within(other.Offers, c.Offers)
+}
+
+// within reports whether all of part are in whole.
+func within(part, whole []string) bool {
+	return !slices.ContainsFunc(part, func(s string) bool { return !slices.Contains(whole, s) })
 }

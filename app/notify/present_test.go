@@ -17,6 +17,9 @@ func TestMessagesSayWhatIsSo(t *testing.T) {
 		s := control.Snapshot{Connections: []control.Connection{
 			serving("work", "claude", "work", "anthropic"), serving("home", "claude", "home", "anthropic"),
 		}}
+		for i := range s.Connections {
+			s.Connections[i].Offers = []string{"claude-*"}
+		}
 		s.Breakers = []control.Breaker{{Provider: "claude", State: "CLOSED"}}
 		change(&s)
 		return s
@@ -50,7 +53,7 @@ func TestMessagesSayWhatIsSo(t *testing.T) {
 			s.Connections[1].LeasedUntil = later
 		}), "No other connection can take its requests.", ""},
 		{"terminal, the other offers other models", banned, two(func(s *control.Snapshot) {
-			s.Connections[0].State, s.Connections[1].Models = control.StateBanned, []string{"opus*"}
+			s.Connections[0].State, s.Connections[1].Offers = control.StateBanned, []string{"opus*"}
 		}), "banned", "Requests go to|No other"},
 		{"terminal, the other speaks another API", banned, two(func(s *control.Snapshot) {
 			s.Connections[0].State, s.Connections[1].Dialects = control.StateBanned, []string{"chat"}
@@ -59,6 +62,12 @@ func TestMessagesSayWhatIsSo(t *testing.T) {
 			s.Connections[0].State, s.Connections[1] = control.StateBanned, serving("glm", "glm", "glm", "anthropic", "chat")
 			s.Connections[1].DefaultModel = "glm-5"
 		}), "Requests go to glm.", ""},
+		{"terminal, the other leaves models out", banned, two(func(s *control.Snapshot) {
+			s.Connections[0].State, s.Connections[1].ExcludedModels = control.StateBanned, []string{"*haiku*"}
+		}), "banned", "Requests go to|No other"},
+		{"terminal, the other takes any model", banned, two(func(s *control.Snapshot) {
+			s.Connections[0].State, s.Connections[1].Offers = control.StateBanned, []string{"*"}
+		}), "Requests go to CLAUDE · home.", ""},
 		{"terminal, tested again meanwhile", banned, two(func(*control.Snapshot) {}), "", ""},
 		{"terminal, another state meanwhile", banned, two(func(s *control.Snapshot) { s.Connections[0].State = control.StateExpired }), "", ""},
 		{"terminal, deleted meanwhile", banned, two(func(s *control.Snapshot) { s.Connections = s.Connections[1:] }), "", ""},

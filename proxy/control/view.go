@@ -113,6 +113,7 @@ type Connection struct {
 	CustomBaseURL  bool     `json:"customBaseUrl"`  // the user set it
 	DefaultModel   string   `json:"defaultModel"`   // sent in place of a model the provider does not offer
 	Models         []string `json:"models"`         // patterns; empty means the catalogue's
+	Offers         []string `json:"-"`              // Models, or the catalogue's; known in this process only
 	Priority       int      `json:"priority"`       // 1 is tried first
 	Active         bool     `json:"isActive"`       // the user's switch
 	DisableCooling bool     `json:"disableCooling"` // guide §2

@@ -34,6 +34,15 @@ type Notifications struct {
 	conn *dbus.Conn
 	mu   sync.Mutex
 	seen []Notification
+	hook func(Notification)
+}
+
+// Seen has f called with each notification while the program waits for the
+// answer.
+func (n *Notifications) Seen(f func(Notification)) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.hook = f
 }
 
 // Notifications makes this desktop one with notifications.
@@ -89,12 +98,19 @@ type notifyServer struct{ n *Notifications }
 func (s notifyServer) Notify(app string, replaces uint32, icon, title, body string,
 	actions []string, hints map[string]dbus.Variant, timeout int32,
 ) (uint32, *dbus.Error) {
-	s.n.mu.Lock()
-	defer s.n.mu.Unlock()
-	s.n.seen = append(s.n.seen, Notification{
+	note := Notification{
 		App: app, Icon: icon, Title: title, Body: body,
 		Replaces: replaces, Actions: actions, Hints: hints, Timeout: timeout,
-	})
+	}
+	s.n.mu.Lock()
+	hook := s.n.hook
+	s.n.mu.Unlock()
+	if hook != nil {
+		hook(note)
+	}
+	s.n.mu.Lock()
+	defer s.n.mu.Unlock()
+	s.n.seen = append(s.n.seen, note)
 	if replaces != 0 {
 		return replaces, nil
 	}
