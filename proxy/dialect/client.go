@@ -30,6 +30,9 @@ type Profile struct {
 	// WaitStatus429 tells that "come back later" must be a 429: the client
 	// gives up early on 503 (ruling 41).
 	WaitStatus429 bool
+	// FinalStatus is the status of an error on which the client was measured to
+	// stop at once without ending its login (ruling 71); 0 for none.
+	FinalStatus int
 	// CutBrokenStream tells that a stream that broke after output is cut and
 	// not ended by an error event: the client restarts it then (ruling 44).
 	CutBrokenStream bool
@@ -49,13 +52,13 @@ var (
 
 // profiles is the table of ruling 40; the order is that of detection.
 var profiles = map[Client]Profile{
-	ClaudeCode:   {ClaudeCode, 59 * time.Second, true, true, 240 * time.Second, ping},
-	Codex:        {Codex, 59 * time.Second, true, false, 600 * time.Second, keepAlive},
-	OpenCode:     {OpenCode, 59 * time.Second, false, false, 240 * time.Second, comment},
-	VendorSDK:    {VendorSDK, 59 * time.Second, false, false, 240 * time.Second, comment},
-	Aider:        {Aider, 59 * time.Second, false, false, 240 * time.Second, comment},
-	OwnTest:      {OwnTest, 0, false, false, 15 * time.Second, comment},
-	UnknownAgent: {UnknownAgent, 0, false, false, 15 * time.Second, comment},
+	ClaudeCode:   {ClaudeCode, 59 * time.Second, true, 402, true, 240 * time.Second, ping},
+	Codex:        {Codex, 59 * time.Second, true, 400, false, 600 * time.Second, keepAlive},
+	OpenCode:     {OpenCode, 59 * time.Second, false, 400, false, 240 * time.Second, comment},
+	VendorSDK:    {VendorSDK, 59 * time.Second, false, 400, false, 240 * time.Second, comment},
+	Aider:        {Aider, 59 * time.Second, false, 400, false, 240 * time.Second, comment},
+	OwnTest:      {OwnTest, 0, false, 0, false, 15 * time.Second, comment},
+	UnknownAgent: {UnknownAgent, 0, false, 0, false, 15 * time.Second, comment},
 }
 
 // ProfileOf recognises the client by its request headers; get returns a

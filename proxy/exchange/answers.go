@@ -20,7 +20,7 @@ import (
 // refusal is what the answers of ours to this request depend on.
 func (r *run) refusal() *refusal.Request {
 	q := &refusal.Request{
-		Dialect: r.req.Dialect, Client: r.req.Profile, Model: r.sent.Body.Model, Leases: r.req.Grant.Leases,
+		Dialect: r.req.Dialect, Client: r.req.Profile, Model: r.sent.Body.Model, Leases: r.req.Grant.Leases, Relayed: r.req.Via > 0,
 		Selected: r.answeredBy.id, Now: time.Now(),
 	}
 	if f := resilience.Last(r.failures); f != nil && q.Selected == "" {
@@ -93,6 +93,38 @@ func (r *run) unserved(ctx context.Context, now resilience.Plan) *ending {
 	return r.refuse(n)
 }
 
+// mends are the connections that only the user can mend, when nothing else
+// excludes those of the request (ruling 71); nil otherwise, or when that is
+// switched off.
+func (r *run) mends(excluded []resilience.Exclusion, candidates int) []refusal.Mend {
+	if r.req.Probe || len(excluded) < candidates || !r.Settings.InForce().Failover.FinalErrors || !resilience.OnlyUserMends(excluded) {
+		return nil
+	}
+	var list []refusal.Mend
+	for _, e := range excluded {
+		m, ok := resilience.MendingOf(e.Exclusion)
+		route, known := r.Connections.Route(e.Conn.ID())
+		if ok && known {
+			list = append(list, refusal.Mend{Name: route.Record.Name, Mending: m, Status: r.Engine.ConnectionStatus(e.Conn).ErrorCode})
+		}
+	}
+	for _, p := range r.passed {
+		if p.Reason == exclusion.KeyMissing {
+			list = append(list, refusal.Mend{Name: p.Route.Record.Name, Mending: resilience.MendMissing})
+		}
+	}
+	return list
+}
+
+// final ends a request that no wait can mend.
+func (r *run) final(mends []refusal.Mend) *ending {
+	r.failedOver = false
+	if !r.to.Gone() {
+		r.Records.Warn(control.Alert{Kind: control.AlertNothingLeft, Dialect: string(r.req.Dialect), Combo: r.combo})
+	}
+	return r.refuse(r.refusal().UserAction(mends))
+}
+
 // nextTry is how long it takes until the first of the connections may be tried
 // again.
 func (r *run) nextTry(now resilience.Plan) (time.Duration, bool) {
@@ -151,7 +183,7 @@ func (p *comboPlan) unserved(r *run) *refusal.Combo {
 	c := &refusal.Combo{
 		Name: p.combo.Name, Stop: p.pass.Stop, Attempts: r.attempts, Sent: p.pass.Sent, Refusal: p.refusal,
 		Failures: r.failures, Excluded: p.pass.excluded, Local: r.local, Now: now,
-		Before: admission.BeforeDispatch(now, p.pass.unasked, r.spent, p.waiting()),
+		Before: admission.BeforeDispatch(now, p.pass.unasked, r.spent, p.waiting()), Mends: p.mends,
 	}
 	if p.plan != nil {
 		c.Planned, c.PoolSize = true, len(p.plan.Order)+len(p.plan.LastResort)
@@ -162,13 +194,18 @@ func (p *comboPlan) unserved(r *run) *refusal.Combo {
 // leads reports whether the combo leads to any connection. One that does not is
 // misnamed and not out of connections, which its answer says: no notification.
 func (p *comboPlan) leads(r *run) bool {
+	return slices.ContainsFunc(p.targets(), r.Connections.Leads)
+}
+
+// targets are those of the plan, and those that kept it from being made.
+func (p *comboPlan) targets() []*combo.Target {
 	targets := slices.Clone(p.order())
 	if p.refusal != nil {
 		for _, e := range p.refusal.Excluded {
 			targets = append(targets, e.Target)
 		}
 	}
-	return slices.ContainsFunc(targets, r.Connections.Leads)
+	return targets
 }
 
 // walls remembers how the limits of passthrough connections were reported, so

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"breakwater/proxy/control"
+	"breakwater/proxy/refusal"
 	"breakwater/resilience"
 	"breakwater/resilience/admission"
 	"breakwater/resilience/combo"
@@ -27,6 +28,7 @@ type comboPlan struct {
 	refusal *combo.Refusal // why there was no plan
 	pass    pass
 	parts   parts
+	mends   []refusal.Mend // what only the user can mend
 }
 
 // pass is one walk over all targets.
@@ -283,7 +285,8 @@ func (p *comboPlan) waiting() settings.ComboCooldownWait {
 }
 
 func (p *comboPlan) wait(r *run) admission.Decision {
-	if !r.waits() || p.pass.Stop != resilience.NotStopped {
+	p.mends = p.mendsNow(r)
+	if !r.waits() || p.pass.Stop != resilience.NotStopped || p.mends != nil {
 		return admission.Decision{Why: admission.WaitsOff}
 	}
 	r.spent.Client = r.patience()
@@ -293,6 +296,27 @@ func (p *comboPlan) wait(r *run) admission.Decision {
 }
 
 func (p *comboPlan) resume(*run) {}
+
+// mendsNow looks every target's connections up for what only the user can mend.
+func (p *comboPlan) mendsNow(r *run) []refusal.Mend {
+	if p.pass.Stop != resilience.NotStopped || r.local != nil {
+		return nil
+	}
+	var excluded []resilience.Exclusion
+	for _, t := range p.targets() {
+		list, _ := p.candidates(r, t)
+		now := r.split(list)
+		if len(now.Targets) > 0 {
+			return nil
+		}
+		for _, e := range now.Excluded {
+			if !slices.ContainsFunc(excluded, func(o resilience.Exclusion) bool { return o.Conn == e.Conn }) {
+				excluded = append(excluded, e)
+			}
+		}
+	}
+	return r.mends(excluded, 0)
+}
 
 // exclusionsNow looks every target up, each with its own model.
 func (p *comboPlan) exclusionsNow(r *run) []exclusion.Exclusion {

@@ -24,6 +24,7 @@ type single struct {
 	candidates []*candidate
 	now        resilience.Plan // of the last pass
 	resting    []resilience.Exclusion
+	mends      []refusal.Mend // what only the user can mend
 }
 
 // singlePlan finds the connections that offer the model.
@@ -90,7 +91,8 @@ func (p *single) dispatch(ctx context.Context, r *run) *ending {
 }
 
 func (p *single) wait(r *run) admission.Decision {
-	if !r.waits() {
+	p.mends = r.mends(p.resting, len(p.candidates))
+	if !r.waits() || p.mends != nil {
 		return admission.Decision{Why: admission.WaitsOff}
 	}
 	spent := r.spent
@@ -122,6 +124,9 @@ func (p *single) giveUp(ctx context.Context, r *run) ending {
 	}
 	if f := r.wall(p.now); f != nil {
 		return *r.forward(f, true)
+	}
+	if p.mends != nil && r.local == nil {
+		return *r.final(p.mends)
 	}
 	return *r.unserved(ctx, p.now)
 }

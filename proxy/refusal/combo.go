@@ -44,6 +44,9 @@ type Combo struct {
 	// Before is the answer of the waits for a request that was never sent.
 	Before admission.Skipped
 	Now    time.Time // in core time
+	// Mends are the connections that only the user can mend, when nothing else
+	// keeps the combo from answering (ruling 71); nil otherwise.
+	Mends []Mend
 }
 
 // Attempt is a target that was asked.
@@ -59,6 +62,9 @@ type ending struct {
 // body and as headers.
 func (q *Request) Combo(c *Combo) Answer {
 	v := q.ending(c)
+	if len(c.Mends) > 0 {
+		v.Notice = q.UserAction(c.Mends)
+	}
 	if v.Wait > 0 && v.Status == http.StatusServiceUnavailable && q.Client.WaitStatus429 {
 		v.Status, v.Type = http.StatusTooManyRequests, "rate_limit_error" // ruling 41
 	}

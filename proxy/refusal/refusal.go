@@ -20,6 +20,8 @@ type Request struct {
 	Model   string // as the client named it
 	// Leases tells that the client works under leases, and obeys any Retry-After.
 	Leases bool
+	// Relayed tells that another Breakwater sent the request.
+	Relayed bool
 	// Selected is the id of the connection that was used last, empty for none.
 	Selected string
 	Now      time.Time // in real time

@@ -186,6 +186,7 @@ func streamLeaves() []leaf {
 			path: "emergencyFallback.model", text: true, words: []string{Defaults().EmergencyFallback.Model},
 			word: func(s *Settings) *string { return &e(s).Model },
 		},
+		flag("failover.finalErrors", func(s *Settings) *bool { return &s.Failover.FinalErrors }),
 		num("emergencyFallback.maxOutputTokens", func(s *Settings) *int64 { return &e(s).MaxOutputTokens }, 1, 1_000_000),
 		num(at+"minUsefulBytes", func(s *Settings) *int64 { return &w(s).MinUsefulBytes }, 1, 1_000_000).seeded(env+"MIN_USEFUL_BYTES", 0),
 	}

@@ -25,6 +25,7 @@ type Settings struct {
 	QuotaPreflight             QuotaPreflight           `json:"quotaPreflight"`
 	StreamRecovery             StreamRecovery           `json:"streamRecovery"`
 	EmergencyFallback          EmergencyFallback        `json:"emergencyFallback"`
+	Failover                   Failover                 `json:"failover"`
 	ProviderQuotaOverrides     map[string]QuotaOverride `json:"providerQuotaOverrides"`
 
 	// ModelLockout is stored under its own key, "modelLockout".
@@ -135,6 +136,13 @@ type QuotaPreflight struct {
 	DefaultThresholdPercent int64                       `json:"defaultThresholdPercent"`
 	WarnThresholdPercent    int64                       `json:"warnThresholdPercent"`
 	ProviderWindowDefaults  map[string]map[string]int64 `json:"providerWindowDefaults"`
+}
+
+// Failover holds the switches of what happens when a target did not answer.
+type Failover struct {
+	// FinalErrors ends a request at once whose connections all wait for the user
+	// (ruling 71).
+	FinalErrors bool `json:"finalErrors"`
 }
 
 // EmergencyFallback sends a request for a single model to a free model when the

@@ -220,7 +220,8 @@ func TestComboFinalAnswers(t *testing.T) {
 		p.Sim.Account("alpha").Script(simulator.Status(402))
 		p.ask()
 		a := p.ask()
-		if d := diagnosed(t, a); a.Status != 404 || d.Diagnostics.TerminalReason != "no_executable_targets" || d.RecoveryHint.Action != "switch-combo" {
+		// Ruling 71: only the user can mend it, which the status says in place of 404.
+		if d := diagnosed(t, a); a.Status != 502 || d.Error.Code != "user_action_required" || d.Diagnostics.TerminalReason != "no_executable_targets" || d.RecoveryHint.Action != "switch-combo" {
 			t.Errorf("got %d %s", a.Status, a.Body)
 		}
 	})
@@ -239,7 +240,8 @@ func TestComboFinalAnswers(t *testing.T) {
 		p.Sim.Account("alpha").Script(simulator.Status(402))
 		p.ask()
 		a := p.ask()
-		if d := diagnosed(t, a); a.Status != 503 || d.Error.Code != "ALL_TARGETS_SKIPPED" || a.Header.Get("Retry-After") != "" {
+		// Ruling 71 in place of 503 and ALL_TARGETS_SKIPPED.
+		if d := diagnosed(t, a); a.Status != 502 || d.Error.Code != "user_action_required" || a.Header.Get("Retry-After") != "" {
 			t.Errorf("got %d %s", a.Status, a.Body)
 		}
 	})

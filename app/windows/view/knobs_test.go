@@ -63,7 +63,7 @@ func TestEveryKnobIsASetting(t *testing.T) {
 			}
 		}
 	}
-	if n != 58 {
+	if n != 59 {
 		t.Error(n, "knobs")
 	}
 }

@@ -31,7 +31,7 @@ const secondsPerDay = 86_400
 func ResilienceCards() []KnobCard {
 	return []KnobCard{
 		cooldownCard(), breakerCard(), waitCard(), comboWaitCard(), queueCard(), gateCard(), preflightCard(), shareCard(),
-		stallCard(), recoveryCard(), throughputCard(), fallbackCard(), latencyCard(), healthCard(), refreshCard(),
+		stallCard(), recoveryCard(), throughputCard(), fallbackCard(), failoverCard(), latencyCard(), healthCard(), refreshCard(),
 	}
 }
 

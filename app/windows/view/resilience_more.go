@@ -55,6 +55,17 @@ func fallbackCard() KnobCard {
 	}
 }
 
+func failoverCard() KnobCard {
+	const at = "failover."
+	return KnobCard{
+		Key: "failover", Title: T("Failover"),
+		About: T("What happens when a target did not answer."),
+		Rows: []KnobRow{
+			{Label: T("Final errors"), Note: T("When only you can fix every connection, the agent gets the reason at once and is not asked to retry. Default: on."), Knobs: []Knob{onOff(at + "finalErrors")}},
+		},
+	}
+}
+
 // SessionsCard returns the card of what keeps a conversation on one target. Its
 // values are the product's own settings, not those of the resilience tree.
 func SessionsCard() KnobCard {
