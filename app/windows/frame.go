@@ -84,7 +84,7 @@ func (f *frame) show(p page) {
 // apply shows the present state in rail, header and banner.
 func (f *frame) apply() {
 	f.rail.apply()
-	h := f.u.current.head()
+	h := f.u.heading()
 	if h.shape == "" {
 		f.shape.Hide()
 	} else {
@@ -102,7 +102,7 @@ func (f *frame) apply() {
 		f.tellOn(f.banner, view.Refused(f.u.options.Address))
 	case !f.u.lost.IsZero() && f.u.known:
 		f.banner.shape.show(view.ShapeDotted, view.RoleWarning)
-		f.tellOn(f.banner, view.Tf("Breakwater is not answering. What you see is from %s; this window looks again every few seconds.", view.ClockSeconds(f.u.lost, f.u.now())))
+		f.tellOn(f.banner, view.Tf("Breakwater is not answering. What you see is from %s. Start it again if it has ended; this window reconnects by itself.", view.ClockSeconds(f.u.lost, f.u.now())))
 	case !f.u.lost.IsZero():
 		f.tellOn(f.banner, view.T("Breakwater is not answering yet. This window looks again every few seconds."))
 	default:
@@ -111,6 +111,20 @@ func (f *frame) apply() {
 	if f.u.options.NoTray {
 		f.tellOn(f.hint, view.NoTray(runtime.GOOS))
 	}
+}
+
+// heading is that of the page, unless it would say how something stands that
+// does not answer.
+func (u *ui) heading() heading {
+	h := u.current.head()
+	if u.lost.IsZero() || !u.known || u.refused {
+		return h
+	}
+	if h.shape != "" {
+		h.shape, h.role, h.title = view.ShapeDotted, view.RoleWarning, view.T("Breakwater is not answering")
+	}
+	h.line = view.Tf("as of %s", view.ClockSeconds(u.lost, u.now()))
+	return h
 }
 
 // say shows that something went wrong, below the page and for a while.

@@ -257,7 +257,11 @@ func TestLostParentShowsABannerUntilItIsBack(t *testing.T) {
 	down := b.fake.snap
 	down.Health = control.HealthDown
 	b.take(down)
-	b.wantShown("Breakwater is not answering. What you see is from 12:00:01", "cooling, 4 min 04 s")
+	b.wantShown("Breakwater is not answering. What you see is from 12:00:01", "cooling, 4 min 04 s", "as of 12:00:01")
+	b.wantHidden("3 of 6 connections are serving") // the title must not say it as if it were so
+	b.goTo(pageConnections)
+	b.wantShown("as of 12:00:01")
+	b.goTo(pageOverview)
 	down.Paused = true
 	b.take(down)
 	b.wantHidden("Breakwater is not answering")
