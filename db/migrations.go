@@ -169,6 +169,15 @@ var migrations = []migration{
 		`CREATE INDEX idx_ecl_state ON exclusive_connection_leases(state, expires_at)`,
 	}},
 	{name: "combo of a request", sql: []string{`ALTER TABLE proxy_logs ADD COLUMN combo text`}},
+	{name: "models of connections", sql: []string{
+		// What the providers' own lists name, one row a connection (case Q21).
+		`CREATE TABLE connection_models (
+			connection_id text NOT NULL,
+			models text NOT NULL,
+			fetched_at integer,
+			PRIMARY KEY (connection_id)
+		)`,
+	}},
 }
 
 // latest returns the schema version that the steps lead to.

@@ -10,7 +10,7 @@ import (
 )
 
 // models are the rows of all tables; the migrated schema must fit them.
-var models = []any{&connectionRow{}, &breakerRow{}, &keyValueRow{}, &activityRow{}, &apiKeyRow{}, &pinRow{}, &comboRow{}, &lastGoodRow{}, &leaseRow{}}
+var models = []any{&connectionRow{}, &breakerRow{}, &keyValueRow{}, &activityRow{}, &apiKeyRow{}, &pinRow{}, &comboRow{}, &lastGoodRow{}, &leaseRow{}, &modelListRow{}}
 
 // connectionRow is a row of provider_connections (settings sheet §7).
 type connectionRow struct {

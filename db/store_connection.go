@@ -121,6 +121,9 @@ func (s *Store) SaveConnection(ctx context.Context, r control.ConnectionRecord) 
 func (s *Store) DeleteConnection(ctx context.Context, id string) error {
 	s.writer.forget(id)
 	err := s.durable(ctx, func(tx *gorm.DB) error {
+		if err := tx.Delete(&modelListRow{ConnectionID: id}).Error; err != nil {
+			return err
+		}
 		return tx.Delete(&connectionRow{ID: id}).Error
 	})
 	if err != nil {

@@ -59,7 +59,7 @@ func Assemble(ctx context.Context, p Parts) (*Product, error) {
 	up := upstream.New(p.Upstream)
 	svc, err := control.New(ctx, control.Config{
 		Store: p.Store, Secrets: p.Secrets, Log: p.Log, Version: p.Version, Endpoint: p.Endpoint,
-		Clock: p.Clock, Real: p.Real, Env: p.Env, Tester: Check(up), SideCall: SideCaller(up, p.Version), Proxies: up.Keep, Roots: up.Roots, Panel: p.Panel, Drill: p.Drill, Quit: p.Quit,
+		Clock: p.Clock, Real: p.Real, Env: p.Env, Tester: Check(up), ModelLister: Lister(up), SideCall: SideCaller(up, p.Version), Proxies: up.Keep, Roots: up.Roots, Panel: p.Panel, Drill: p.Drill, Quit: p.Quit,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("start the service: %w", err)

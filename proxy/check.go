@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
 	"time"
 
@@ -35,37 +36,116 @@ func Check(up *upstream.Client) func(context.Context, *control.Route) control.Te
 		began := time.Now()
 		var got control.Tested
 		var err error
-		unlisted := r.Record.ValidationModel != ""
+		unlisted, generated := r.Record.ValidationModel != "", false
 		if !unlisted {
-			got, err = ask(ctx, up, r, http.MethodGet, "/models", nil)
-			unlisted = err == nil && (got.StatusCode == http.StatusNotFound || got.StatusCode == http.StatusMethodNotAllowed)
+			got, err = askList(ctx, up, r)
+			unlisted = err == nil && notServed(got.StatusCode)
 		}
 		if unlisted {
 			if path, body := tiniest(r); body != nil {
-				got, err = ask(ctx, up, r, http.MethodPost, path, body)
+				got, err = ask(ctx, up, r, question{method: http.MethodPost, path: path, body: body})
+				generated = true
 			}
 		}
-		status := got.StatusCode
+		asked, status := got.Asked, got.StatusCode
 		got.TestResult = diagnose(status, err)
-		got.LatencyMs, got.StatusCode = time.Since(began).Milliseconds(), status
+		if notServed(status) && err == nil {
+			got.TestResult = nothingThere(asked, status, generated)
+		}
+		got.LatencyMs, got.StatusCode, got.Asked = time.Since(began).Milliseconds(), status, asked
+		for _, m := range got.Models {
+			got.TestResult.Models = append(got.TestResult.Models, m.Name)
+		}
 		return got
 	}
 }
 
+// notServed reports whether a status says that nothing is at the address.
+func notServed(status int) bool {
+	return status == http.StatusNotFound || status == http.StatusMethodNotAllowed
+}
+
+// nothingThere is what a test found where the address asked is not served: it
+// names the address, and what to change (case Q20).
+func nothingThere(asked string, status int, generated bool) control.TestResult {
+	res := control.TestResult{Diagnosis: control.Diagnosis{Type: "unsupported", Source: "upstream", Code: status}}
+	if generated {
+		res.Diagnosis.Type = "upstream_error"
+		res.Diagnosis.Message = "nothing is served at " + asked + "; check the base URL and the model"
+		res.Error = res.Diagnosis.Message
+		return res
+	}
+	res.Warning = "Nothing is served at " + asked + ". Check the base URL; if it is right, the server has no model list: set a default model to test the key."
+	return res
+}
+
+// question is one small call of a connection test.
+type question struct {
+	method, path, query string
+	body                []byte
+	base                string // in place of the connection's own
+}
+
+// askList asks for the provider's model list, below the connection's address
+// and, where its /v1 is not there, without it (case Q20).
+func askList(ctx context.Context, up *upstream.Client, r *control.Route) (control.Tested, error) {
+	q := question{method: http.MethodGet, path: "/models"}
+	d := dialect.Name(r.Dialects()[0])
+	if d == dialect.Anthropic {
+		q.query = "limit=1000" // else the first twenty come
+	}
+	got, err := ask(ctx, up, r, q)
+	plain, ok := control.Unversioned(r.Record.BaseURL)
+	if err != nil || !ok || !notServed(got.StatusCode) {
+		return got, err
+	}
+	q.base = plain
+	if second, err := ask(ctx, up, r, q); err == nil && len(second.Models) > 0 {
+		second.BaseURL = plain
+		return second, nil
+	}
+	return got, nil
+}
+
+// Lister returns what fetches a provider's own model list beside the tests.
+func Lister(up *upstream.Client) func(context.Context, *control.Route) ([]control.ListedModel, error) {
+	return func(ctx context.Context, r *control.Route) ([]control.ListedModel, error) {
+		ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+		defer cancel()
+		got, err := askList(ctx, up, r)
+		return got.Models, err
+	}
+}
+
+// maxModelList bounds a model list in bytes; aggregators list hundreds.
+const maxModelList = 8 << 20
+
 // ask sends one small call and returns the answer: its status, headers and the
-// beginning of its body.
-func ask(ctx context.Context, up *upstream.Client, r *control.Route, method, path string, body []byte) (got control.Tested, err error) {
+// beginning of its body, and the models where it is a list of them.
+func ask(ctx context.Context, up *upstream.Client, r *control.Route, q question) (got control.Tested, err error) {
 	d := dialect.Name(r.Dialects()[0])
 	ep, _ := r.Endpoint(d)
+	base := cmp.Or(q.base, ep.URL)
+	got.Asked = base + q.path
 	res, err := up.Do(ctx, upstream.Call{
-		Method: method, Dialect: d, BaseURL: ep.URL, Path: path, Header: http.Header{}, Body: body,
+		Method: q.method, Dialect: d, BaseURL: base, Path: q.path, Query: q.query, Header: http.Header{}, Body: q.body,
 		Auth: attempt.AuthOf(r, ep), Credential: r.Credential(), Key: r.Key(), Proxy: r.Proxy(), UserAgent: r.Record.UserAgent,
 	})
 	if err != nil {
 		return got, err
 	}
 	got.StatusCode, got.Header = res.StatusCode, res.Header
-	got.Body = upstream.ErrorBody(res) // the status is the verdict; a model list may be cut, too
+	if q.method == http.MethodGet && res.StatusCode == http.StatusOK {
+		defer func() { _ = res.Body.Close() }()
+		list, err := io.ReadAll(io.LimitReader(res.Body, maxModelList))
+		if err != nil {
+			return got, nil // the status is the verdict
+		}
+		got.Models = control.ReadModelList(list)
+		got.Body = list[:min(len(list), upstream.MaxErrorBody)]
+		return got, nil
+	}
+	got.Body = upstream.ErrorBody(res)
 	return got, nil
 }
 
@@ -102,9 +182,6 @@ func diagnose(status int, err error) control.TestResult {
 		d.Type, d.Message = "network_error", networkKind(err)
 	case status < 300:
 		d.Type, res.Valid = "ok", true
-	case status == 404 || status == 405:
-		d.Type = "unsupported"
-		res.Warning = "The address answers, but it has no model list; set a default model to test the key."
 	case status == 401 || status == 403:
 		d.Type, d.Message = "upstream_auth_error", "the provider refused the key"
 	case status == 402:

@@ -140,6 +140,7 @@ func (s *Server) routes(api http.Handler) http.Handler {
 		mux.Handle("POST "+prefix+"/responses", s.inference(route{dialect: dialect.Responses, path: "/responses"}))
 		mux.HandleFunc("GET "+prefix+"/responses", s.websocket)
 		mux.HandleFunc("GET "+prefix+"/models", s.models)
+		mux.HandleFunc("GET "+prefix+"/models/{id...}", s.modelByID)
 	}
 	mux.HandleFunc("/", s.unknown)
 	if api == nil {

@@ -28,6 +28,7 @@ type fake struct {
 	leases         []control.HeldLease
 	refuse         error // returned by the next change
 	result         control.TestResult
+	known          []control.ConnectionModels
 	calls          []string
 	added          []control.ConnectionInput
 	patches        []control.ConnectionPatch
@@ -85,6 +86,10 @@ func (f *fake) push() {
 }
 
 func (f *fake) Providers(context.Context) ([]control.Provider, error) { return fakeProviders(), nil }
+
+func (f *fake) KnownModels(context.Context) ([]control.ConnectionModels, error) {
+	return f.known, nil
+}
 
 func (f *fake) refused() error {
 	err := f.refuse

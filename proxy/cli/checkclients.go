@@ -143,11 +143,17 @@ func checkWorking(ctx context.Context, r *report, f control.Facade, name string,
 // explain says in words what a test found.
 func explain(res control.TestResult) string {
 	text := res.Error
+	if text == "" && res.Asked != "" {
+		text = res.Warning // it names the address
+	}
 	if text == "" {
 		text = strings.ReplaceAll(res.Diagnosis.Type, "_", " ")
 	}
 	if res.StatusCode > 0 && !strings.Contains(text, strconv.Itoa(res.StatusCode)) {
 		text += fmt.Sprintf(" (status %d)", res.StatusCode)
+	}
+	if !strings.Contains(text, res.Asked) {
+		text += askedAt(res)
 	}
 	return text
 }
@@ -167,4 +173,12 @@ func remedy(diagnosis, name string) string {
 		return "This kind of connection cannot be tested; send it a request."
 	}
 	return fmt.Sprintf("Try again later: breakwater connections test %q", name)
+}
+
+// askedAt names the address that a test asked (case Q20).
+func askedAt(res control.TestResult) string {
+	if res.Asked == "" {
+		return ""
+	}
+	return "; asked " + res.Asked
 }

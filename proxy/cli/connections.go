@@ -229,7 +229,7 @@ func testConnection(ctx context.Context, c *call) error {
 	}
 	err = c.print(res, func(w io.Writer) {
 		if res.Valid {
-			fmt.Fprintf(w, "%s works (%d ms).\n", k.Name, res.LatencyMs)
+			fmt.Fprintf(w, "%s works (%d ms)%s.\n", k.Name, res.LatencyMs, askedAt(res))
 			return
 		}
 		fmt.Fprintf(w, "%s does not work: %s\n", k.Name, explain(res))

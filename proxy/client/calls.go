@@ -25,6 +25,14 @@ func (c *Client) Providers(ctx context.Context) ([]control.Provider, error) {
 	return out.Providers, err
 }
 
+// KnownModels returns the models that each connection is known to offer.
+func (c *Client) KnownModels(ctx context.Context) ([]control.ConnectionModels, error) {
+	out, err := get[struct {
+		Models []control.ConnectionModels `json:"models"`
+	}](ctx, c, "/api/models")
+	return out.Models, err
+}
+
 // AddConnection stores a new connection.
 func (c *Client) AddConnection(ctx context.Context, in control.ConnectionInput) (control.Connection, error) {
 	return c.connection(ctx, http.MethodPost, "/api/providers", in)

@@ -26,12 +26,17 @@ func apply(r ConnectionRecord, p ConnectionPatch) ConnectionRecord {
 	set(&r.TimeoutMs, p.TimeoutMs)
 	set(&r.TokenFormat, p.TokenFormat)
 	for field, value := range map[*string]*string{
-		&r.Name: p.Name, &r.BaseURL: p.BaseURL, &r.DefaultModel: p.DefaultModel,
+		&r.Name: p.Name, &r.DefaultModel: p.DefaultModel,
 		&r.OrganizationUUID: p.OrganizationUUID, &r.ClientID: p.ClientID, &r.TokenURL: p.TokenURL,
 	} {
 		if value != nil {
 			*field = strings.TrimSpace(*value)
 		}
+	}
+	// The address in force, given again, stays: a test may have found out that
+	// the server has no /v1.
+	if p.BaseURL != nil && strings.TrimSpace(*p.BaseURL) != r.BaseURL {
+		r.BaseURL = NormalBaseURL(*p.BaseURL)
 	}
 	return r
 }
@@ -93,8 +98,18 @@ func (s *Service) TestConnection(ctx context.Context, id string) (TestResult, er
 			}, nil
 		}
 	}
-	res := s.cfg.Tester(ctx, r).TestResult
+	got := s.cfg.Tester(ctx, r)
+	res := got.TestResult
 	res.TestedAt = time.Now().Round(0)
+	if got.BaseURL != "" {
+		if err := s.adopt(ctx, r, got.BaseURL); err != nil {
+			return res, err
+		}
+		r, _ = s.Route(id)
+	}
+	if r != nil {
+		s.keepList(ctx, r, got.Models)
+	}
 	if res.Valid {
 		s.engine.TestPassed(id)
 		s.markState()

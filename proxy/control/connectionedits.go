@@ -103,6 +103,9 @@ func (s *Service) planEdit(id string, patch ConnectionPatch) (connectionEdit, er
 	if e.key, e.newKey, err = newSecret(old, e.rec.Credential, patch); err != nil {
 		return e, err
 	}
+	if old.hasSecret() && !e.newKey && e.key != "" && moves(old.Record, e.rec, old.Provider) {
+		return e, errKeyOfAnotherHost(e.rec)
+	}
 	// A lost key is told by the state; it keeps nobody from the other fields.
 	stillMissing := old.keyMissing() && e.rec.Credential == old.Record.Credential
 	if err := checkRecord(e.rec, old.Provider, e.key != "" || stillMissing, s.Routes()); err != nil {
@@ -188,6 +191,9 @@ func (s *Service) keepEdit(ctx context.Context, id string, patch ConnectionPatch
 	routes := slices.Clone(s.Routes())
 	routes[slices.Index(routes, old)] = r
 	s.setRoutes(routes)
+	if r.Record.BaseURL != old.Record.BaseURL {
+		s.forgetList(ctx, r)
+	}
 	if e.newKey {
 		// A terminal state lasts until the credential changes (guide §2).
 		s.engine.ResetConnection(id)

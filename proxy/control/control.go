@@ -22,6 +22,10 @@ type Facade interface {
 	// Providers returns the catalogue.
 	Providers(ctx context.Context) ([]Provider, error)
 
+	// KnownModels returns the models that each connection is known to offer, in
+	// routing order, to choose from: an unknown name may work as well.
+	KnownModels(ctx context.Context) ([]ConnectionModels, error)
+
 	// AddConnection stores a new connection, its secret included, and puts it
 	// into routing at once. Errors are of type *InvalidError.
 	AddConnection(ctx context.Context, in ConnectionInput) (Connection, error)

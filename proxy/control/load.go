@@ -88,5 +88,8 @@ func (s *Service) loadConnections(ctx context.Context) error {
 	}
 	s.setRoutes(routes)
 	s.engine.Restore(states, breakers)
+	if err := s.loadLists(ctx); err != nil {
+		return err
+	}
 	return s.restoreEgress(ctx)
 }

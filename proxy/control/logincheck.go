@@ -18,6 +18,11 @@ type Tested struct {
 	TestResult
 	Header map[string][]string
 	Body   []byte
+	// Models is the provider's own list, nil where none was read.
+	Models []ListedModel
+	// BaseURL is the address below which the list was found, where that is not
+	// the connection's own; empty otherwise.
+	BaseURL string
 }
 
 // checkRest is the least real time between two looks at what is due.

@@ -22,7 +22,7 @@ func (s *Service) newRecord(in ConnectionInput) (ConnectionRecord, catalog.Provi
 	rec := ConnectionRecord{
 		ID: newID(), Provider: p.ID, Name: cmp.Or(strings.TrimSpace(in.Name), freeName(p.Name, routes)),
 		Credential: cmp.Or(in.Credential, string(p.Credentials[0])),
-		BaseURL:    strings.TrimSpace(in.BaseURL), Dialects: in.Dialects, DefaultModel: strings.TrimSpace(in.DefaultModel),
+		BaseURL:    NormalBaseURL(in.BaseURL), Dialects: in.Dialects, DefaultModel: strings.TrimSpace(in.DefaultModel),
 		Models: in.Models, Priority: in.Priority, Active: !in.Inactive, DisableCooling: in.DisableCooling,
 		LowPriorityMode: in.LowPriorityMode, AutoLimitReset: in.AutoLimitReset,
 		TimeoutMs: in.TimeoutMs, OrganizationUUID: strings.TrimSpace(in.OrganizationUUID),

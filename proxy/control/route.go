@@ -38,6 +38,9 @@ type Use struct {
 	// Egress is by which address the connection left when that was last looked
 	// at; nil before the first look.
 	Egress atomic.Pointer[Egress]
+	// Models is the provider's own list; nil before it was fetched.
+	Models    atomic.Pointer[ModelList]
+	listTried atomic.Int64 // Unix milliseconds of the last fetch in the background
 }
 
 // Key returns the connection's credential. It must never be printed.

@@ -42,6 +42,9 @@ type Config struct {
 	SideCall func(ctx context.Context, c SideCall) claude.Reply
 	// Tester asks a provider whether a connection's credential works.
 	Tester func(ctx context.Context, r *Route) Tested
+	// ModelLister fetches a provider's own model list; nil: none is fetched but by
+	// tests.
+	ModelLister func(ctx context.Context, r *Route) ([]ListedModel, error)
 	// Proxies is told which outbound proxies connections name; nil: nobody is.
 	Proxies func(inUse []string)
 	// Roots reads a file of extra root certificates and returns what puts them in

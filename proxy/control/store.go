@@ -54,6 +54,7 @@ type Store interface {
 	KeyStore
 	ComboStore
 	LeaseStore
+	ModelStore
 
 	Connections(ctx context.Context) ([]ConnectionRecord, error)
 	Breakers(ctx context.Context) ([]resilience.BreakerState, error)

@@ -334,6 +334,8 @@ type TestResult struct {
 	Diagnosis  Diagnosis `json:"diagnosis"`
 	LatencyMs  int64     `json:"latencyMs"`
 	StatusCode int       `json:"statusCode"`
+	Asked      string    `json:"asked,omitempty"`  // the address that was asked last
+	Models     []string  `json:"models,omitempty"` // those of the provider's own list
 	TestedAt   time.Time `json:"testedAt"`
 }
 

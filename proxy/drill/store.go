@@ -78,6 +78,8 @@ func (s *store) Combos(context.Context) ([]control.ComboRecord, error) {
 // errFixed refuses what nobody does to a twin.
 var errFixed = errors.New("the twin of a drill is not edited")
 
+func (s *store) ModelLists(context.Context) ([]control.ModelList, error)        { return nil, nil }
+func (s *store) SaveModelList(context.Context, control.ModelList) error         { return errFixed }
 func (s *store) SaveConnection(context.Context, control.ConnectionRecord) error { return errFixed }
 func (s *store) DeleteConnection(context.Context, string) error                 { return errFixed }
 func (s *store) SavePriorities(context.Context, map[string]int) error           { return errFixed }

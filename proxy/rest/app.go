@@ -32,6 +32,11 @@ func (a *api) catalog(r *http.Request) (int, any, error) {
 	return http.StatusOK, map[string]any{"providers": list(known)}, err
 }
 
+func (a *api) models(r *http.Request) (int, any, error) {
+	known, err := a.facade.KnownModels(r.Context())
+	return http.StatusOK, map[string]any{"models": list(known)}, err
+}
+
 func (a *api) activity(r *http.Request) (int, any, error) {
 	q := query{values: r.URL.Query()}
 	sel := control.ActivityQuery{

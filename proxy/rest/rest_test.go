@@ -26,6 +26,7 @@ func TestRouteShapes(t *testing.T) {
 		}, status: 200, want: []string{`"connections":[]`, `"breakers":[]`}},
 		{name: "events", method: "GET", path: "/api/events", status: 200, want: []string{"stream"}},
 		{name: "catalog", method: "GET", path: "/api/catalog", status: 200, want: []string{`{"providers":[{"id":"anthropic"`}},
+		{name: "models", method: "GET", path: "/api/models", before: two, status: 200, want: []string{`{"models":[{"connectionId":"a"`, `"models":[{"name":"claude-opus-5"`}, calls: []string{"KnownModels"}},
 		{name: "providers", method: "GET", path: "/api/providers", before: two, status: 200, want: []string{`"total":2`, `"id":"a"`, `"id":"b"`}},
 		{name: "a page of providers", method: "GET", path: "/api/providers?limit=1&offset=1", before: two, status: 200, want: []string{`"total":2`, `"id":"b"`}, not: []string{`"id":"a"`}},
 		{name: "past the last page", method: "GET", path: "/api/providers?offset=9", before: two, status: 200, want: []string{`{"connections":[],"total":2}`}},

@@ -33,6 +33,10 @@ var routes = []Route{
 		About: "the providers that can be added",
 	},
 	{
+		Method: "GET", Path: "/api/models", handler: unasked((*api).models),
+		About: "the models that each connection is known to offer",
+	},
+	{
 		Method: "GET", Path: "/api/openapi.json", handler: (*api).openAPI,
 		About: "the description of this API in OpenAPI 3.1",
 	},

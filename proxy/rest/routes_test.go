@@ -12,7 +12,7 @@ import (
 
 // documented is the API's first part as users were promised it.
 var documented = []string{
-	"GET /api/state", "GET /api/events", "GET /api/catalog", "GET /api/openapi.json",
+	"GET /api/state", "GET /api/events", "GET /api/catalog", "GET /api/models", "GET /api/openapi.json",
 	"GET /api/providers", "POST /api/providers", "PATCH /api/providers", "POST /api/providers/reorder",
 	"GET /api/providers/{id}", "PUT /api/providers/{id}", "PATCH /api/providers/{id}", "DELETE /api/providers/{id}",
 	"POST /api/providers/{id}/test", "POST /api/providers/{id}/leave-lane", "POST /api/providers/{id}/check-reset",

@@ -24,6 +24,9 @@ type (
 	catalogAnswer struct {
 		Providers []control.Provider `json:"providers"`
 	}
+	modelsAnswer struct {
+		Models []control.ConnectionModels `json:"models"`
+	}
 	connectionsAnswer struct {
 		Connections []control.Connection `json:"connections"`
 		Total       int                  `json:"total"`
@@ -110,6 +113,7 @@ var shapes = map[string]shape{
 	"GET /api/state":        {out: []any{control.Snapshot{}}},
 	"GET /api/events":       {media: "text/event-stream"},
 	"GET /api/catalog":      {out: []any{catalogAnswer{}}},
+	"GET /api/models":       {out: []any{modelsAnswer{}}},
 	"GET /api/openapi.json": {out: []any{map[string]any{}}},
 
 	"GET /api/providers":            {query: []param{limitParam, offsetParam}, out: []any{connectionsAnswer{}}},

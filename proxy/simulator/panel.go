@@ -46,7 +46,8 @@ func (p *Panel) Seed(ctx context.Context, f control.Facade) error {
 		i := slices.IndexFunc(snap.Connections, func(c control.Connection) bool { return c.Provider == d.provider })
 		var c control.Connection
 		if i >= 0 {
-			c, err = f.EditConnection(ctx, snap.Connections[i].ID, control.ConnectionPatch{BaseURL: &url})
+			key := account.Key() // another port is another place, for which the key is given again
+			c, err = f.EditConnection(ctx, snap.Connections[i].ID, control.ConnectionPatch{BaseURL: &url, APIKey: &key})
 		} else {
 			c, err = f.AddConnection(ctx, control.ConnectionInput{
 				Provider: d.provider, Name: d.name, APIKey: account.Key(), BaseURL: url,

@@ -46,6 +46,7 @@ func apiScenarios() []apiScenario {
 		{route: "GET /api/state", name: "case 151 a client's key", cred: "client", status: 403, not: []string{"{id}"}},
 		{route: "GET /api/state", name: "case 150 garbage", cred: "garbage", status: 403, want: []string{"Invalid management token"}},
 		{route: "GET /api/catalog", status: 200, want: []string{`"anthropic"`}},
+		{route: "GET /api/models", status: 200, want: []string{`"connection":"alpha"`}, not: []string{secret}},
 		{route: "GET /api/openapi.json", status: 200, want: []string{`"3.1.0"`, "/api/v1/session-leases", "/metrics"}},
 		{route: "GET /api/providers", status: 200, query: "?limit=1", want: []string{`"total":2`}, not: []string{secret, "beta"}},
 		{route: "GET /api/providers", name: "a bad limit", query: "?limit=x", status: 400, want: []string{`"field":"limit"`}},

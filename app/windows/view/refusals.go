@@ -37,6 +37,8 @@ func refusal(s string) string {
 		return T("must not contain control characters or signs that nobody sees")
 	case "another connection has this name":
 		return T("another connection has this name")
+	case "the base URL leads to another host; give the key for it again":
+		return T("the base URL leads to another host; give the key for it again")
 	case "a key is needed":
 		return T("a key is needed")
 	case "must not contain spaces, line breaks or special characters":

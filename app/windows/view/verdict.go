@@ -18,9 +18,29 @@ func NewVerdict(r control.TestResult) Verdict {
 			v.Shape, v.Role = ShapeHalf, RoleWarning
 			v.Text += " " + r.Warning
 		}
+		v.Text += addressAsked(r)
 		return v
 	}
-	return Verdict{ShapeCross, verdictRole(r.Diagnosis.Type), verdictText(r)}
+	if r.StatusCode == 404 || r.StatusCode == 405 {
+		return Verdict{ShapeCross, RoleWarning, nothingThere(r)}
+	}
+	return Verdict{ShapeCross, verdictRole(r.Diagnosis.Type), verdictText(r) + addressAsked(r)}
+}
+
+// addressAsked names the address that a test asked (case Q20).
+func addressAsked(r control.TestResult) string {
+	if r.Asked == "" {
+		return ""
+	}
+	return " " + Tf("Address asked: %s", r.Asked)
+}
+
+// nothingThere says what to change where the address is not served.
+func nothingThere(r control.TestResult) string {
+	if r.Diagnosis.Type == "unsupported" {
+		return Tf("Nothing is served at %s (status %d). Check the base URL; if it is right, the server has no model list: set a default model and test again.", r.Asked, r.StatusCode)
+	}
+	return Tf("Nothing is served at %s (status %d). Check the base URL and the model.", r.Asked, r.StatusCode)
 }
 
 func verdictRole(kind string) Role {

@@ -120,6 +120,19 @@ func whole(c control.Connection) control.Connection {
 	return c
 }
 
+// KnownModels returns one model for each connection.
+func (f *Fake) KnownModels(ctx context.Context) ([]control.ConnectionModels, error) {
+	err := f.enter(ctx, "KnownModels")
+	defer f.mu.Unlock()
+	out := []control.ConnectionModels{}
+	for _, c := range f.snap.Connections {
+		out = append(out, control.ConnectionModels{
+			ConnectionID: c.ID, Connection: c.Name, Provider: c.Provider, Models: []control.OfferedModel{{Name: "claude-opus-5", Context: 1_000_000}},
+		})
+	}
+	return out, err
+}
+
 // Providers returns a catalogue of two.
 func (f *Fake) Providers(ctx context.Context) ([]control.Provider, error) {
 	err := f.enter(ctx, "Providers")
