@@ -43,7 +43,7 @@ type ConnectionModels struct {
 // KnownModels returns the models that each connection is known to offer, in
 // routing order. Lists older than a day are fetched in the background.
 func (s *Service) KnownModels(context.Context) ([]ConnectionModels, error) {
-	s.RefreshModels()
+	s.refreshLists(true)
 	out := []ConnectionModels{}
 	for _, r := range s.Routes() {
 		c := ConnectionModels{ConnectionID: r.Record.ID, Connection: r.Record.Name, Provider: r.Provider.ID, Models: s.Offered(r)}
@@ -101,9 +101,15 @@ func (s *Service) Offered(r *Route) []OfferedModel {
 	return out
 }
 
-// RefreshModels fetches, in the background, the model lists that are older than a
-// day. It runs when somebody looks, so that nothing fires while nobody does.
-func (s *Service) RefreshModels() {
+// RefreshModels has the model lists that a test has fetched, and that are older
+// than a day, fetched again in the background. What no test asked for is not
+// asked because a client looks (case P46).
+func (s *Service) RefreshModels() { s.refreshLists(false) }
+
+// refreshLists fetches, in the background, the model lists that are older than a
+// day, and the missing ones where that is wanted. It runs when somebody looks,
+// so that nothing fires while nobody does.
+func (s *Service) refreshLists(missing bool) {
 	if s.cfg.ModelLister == nil || s.Paused() {
 		return
 	}
@@ -113,7 +119,7 @@ func (s *Service) RefreshModels() {
 	default:
 	}
 	for _, r := range s.Routes() {
-		if s.listDue(r) {
+		if (missing || r.Use.Models.Load() != nil) && s.listDue(r) {
 			s.done.Go(func() { s.fetchList(r) })
 		}
 	}
