@@ -56,7 +56,11 @@ func Assemble(ctx context.Context, p Parts) (*Product, error) {
 	if p.Clock == nil {
 		p.Clock = clock.System{}
 	}
-	up := upstream.New(p.Upstream)
+	env := p.Env
+	if env == nil {
+		env = func(string) string { return "" }
+	}
+	up := upstream.New(connections(p.Upstream, settings.Seeded(env).Timeouts))
 	svc, err := control.New(ctx, control.Config{
 		Store: p.Store, Secrets: p.Secrets, Log: p.Log, Version: p.Version, Endpoint: p.Endpoint,
 		Clock: p.Clock, Real: p.Real, Env: p.Env, Tester: Check(up), ModelLister: Lister(up), SideCall: SideCaller(up, p.Version), Proxies: up.Keep, Roots: up.Roots, Panel: p.Panel, Drill: p.Drill, Quit: p.Quit,

@@ -1,10 +1,12 @@
 package proxy
 
 import (
+	"cmp"
 	"time"
 
 	"breakwater/proxy/attempt"
 	"breakwater/proxy/exchange"
+	"breakwater/proxy/upstream"
 	"breakwater/resilience/settings"
 )
 
@@ -54,6 +56,18 @@ func LimitsOf(t settings.Timeouts) Limits {
 		Stall: ms(t.StreamStallMs), Idle: ms(t.StreamIdleMs), Body: ms(t.FetchBodyMs), Total: ms(t.StreamActiveMs),
 		Write: writeLimit, Heartbeat: ms(t.HeartbeatMs), Head: headLimit, Upload: uploadLimit,
 	}
+}
+
+// connections puts the waits that the settings name into the options of the
+// connections to providers, where those leave them open.
+func connections(o upstream.Options, t settings.Timeouts) upstream.Options {
+	connect := time.Duration(t.FetchConnectMs) * time.Millisecond
+	if connect <= 0 {
+		connect = -1 // without limit
+	}
+	o.ConnectTimeout = cmp.Or(o.ConnectTimeout, connect)
+	o.IdleTimeout = cmp.Or(o.IdleTimeout, time.Duration(t.FetchKeepaliveMs)*time.Millisecond)
+	return o
 }
 
 // DefaultLimits returns the guide's figures.

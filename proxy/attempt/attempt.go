@@ -53,6 +53,7 @@ type attempt struct {
 	recovery  settings.StreamRecovery
 	reopening resilience.Reopening
 	trimmed   bool         // asked again with fewer tools
+	repeats   int          // of requests whose connection was lost
 	claude    Subscription // nil: no Claude subscription
 	key       string       // the credential that is sent
 	renewed   bool         // the login was refreshed for this attempt
@@ -85,6 +86,7 @@ func (c Caller) Do(ctx context.Context, req *Request, to Target, client Client, 
 		switch out.next {
 		case over:
 			out.Usage, out.TTFB, out.Took, out.Mended, out.Kept = a.usage, a.ttfb, time.Since(a.began), a.mended, a.kept
+			out.Repeats = a.repeats
 			out.Usage.Stop = string(a.scrub([]byte(a.usage.Stop)))
 			return out.Result
 		case unchanged:
@@ -159,8 +161,15 @@ func (a *attempt) send(ctx context.Context, body []byte) (*http.Response, error)
 		Method: req.Method, Dialect: req.Dialect, BaseURL: ep.URL, Path: req.Path, Query: req.Query,
 		Header: req.Header, Own: a.Own, Body: body,
 		Auth: AuthOf(r, ep), Credential: r.Credential(), Key: a.key, Proxy: r.Proxy(), Via: req.Via,
-		Last: a.subscriptionHeader(), UserAgent: r.Record.UserAgent,
+		Last: a.subscriptionHeader(), UserAgent: r.Record.UserAgent, Repeated: a.repeated,
 	})
+}
+
+// repeated records that a request goes out once more because the connection
+// that had carried it was lost, which is held against nothing (ruling 67).
+func (a *attempt) repeated(why upstream.Lost) {
+	a.repeats++
+	a.watch.Step(control.Step{Kind: control.StepRepeated, Reason: string(why), Model: a.target.Model})
 }
 
 // AuthOf returns the header in which the connection's key travels: pasted OAuth

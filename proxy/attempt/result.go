@@ -46,7 +46,10 @@ type Result struct {
 	// Mended names what the answer needed before the client could use it
 	// (rulings 59, 60), empty for most.
 	Mended string
-	Usage  dialect.Usage
+	// Repeats counts the calls that were made because a connection was lost
+	// (ruling 67).
+	Repeats int
+	Usage   dialect.Usage
 	// TTFB is the time until the headers of the last answer, 0 when none came.
 	TTFB time.Duration
 	// Took is how long the last call took.

@@ -270,6 +270,10 @@ const (
 	// StepLane is what Claude's lane or limit reset made of an answer that
 	// nobody else judged: Status, Reason, DurationMs of the wait, Until.
 	StepLane StepKind = "lane"
+	// StepRepeated is a request that was sent again to the same target because
+	// its connection was lost before the request was processed: Reason (ruling
+	// 67).
+	StepRepeated StepKind = "repeated"
 )
 
 // Step is one line of a decision trace.

@@ -27,7 +27,7 @@ import (
 const (
 	connectTimeout    = 30 * time.Second
 	tlsTimeout        = 15 * time.Second
-	idleTimeout       = 90 * time.Second
+	idleTimeout       = 60 * time.Second // ruling 67
 	pingAfter         = 15 * time.Second
 	pingTimeout       = 15 * time.Second
 	maxHeaderBytes    = 256 << 10
@@ -38,10 +38,6 @@ const (
 	readBuffer = 8 << 10
 )
 
-// bodiesOfReplay is how often the transport asks for the body again in one
-// replay: for the retired connection, and for the fresh one.
-const bodiesOfReplay = 2
-
 // Client sends calls to providers. It keeps connections open between calls.
 type Client struct {
 	plain   func() *http.Transport // what all transports have in common
@@ -50,6 +46,7 @@ type Client struct {
 	ways    atomic.Pointer[ways]
 	change  sync.Mutex // of ways
 	ahead   func() time.Duration
+	idle    func(time.Duration) time.Duration
 	clock   skew
 	targets sync.Map // of place to target: there are as many as connections
 }
@@ -82,7 +79,11 @@ func (c *Client) target(at place) (*target, error) {
 
 // Options are what a Client may be given; zero values are the usual ones.
 type Options struct {
+	// ConnectTimeout is how long a connection may take to come about; negative
+	// is without limit.
 	ConnectTimeout time.Duration
+	// IdleTimeout is how long a connection is kept open without a call.
+	IdleTimeout time.Duration
 	// PingAfter is how long an HTTP/2 connection may be silent before it is
 	// asked whether it lives, PingTimeout how long the answer may take.
 	PingAfter, PingTimeout time.Duration
@@ -93,6 +94,9 @@ type Options struct {
 	// Ahead tells how far the wall clock has run ahead of the monotonic one; nil
 	// measures it.
 	Ahead func() time.Duration
+	// Idle corrects how long a reused connection lay idle; nil believes the
+	// transport.
+	Idle func(measured time.Duration) time.Duration
 	// Dial opens the connections; nil dials as usual.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
@@ -100,7 +104,7 @@ type Options struct {
 // New returns a client that honours the outbound proxy of the environment, but
 // never sends a loopback address through it (case P58).
 func New(o Options) *Client {
-	c := &Client{plain: o.plain, choose: o.Proxy, base: o.RootCAs, ahead: o.Ahead}
+	c := &Client{plain: o.plain, choose: o.Proxy, base: o.RootCAs, ahead: o.Ahead, idle: o.Idle}
 	if c.choose == nil {
 		c.choose = http.ProxyFromEnvironment
 	}
@@ -111,16 +115,25 @@ func New(o Options) *Client {
 	return c
 }
 
+// connect is how long a connection may take to come about; 0 is without limit,
+// as in a dialer.
+func (o Options) connect() time.Duration { return max(0, cmp.Or(o.ConnectTimeout, connectTimeout)) }
+
 // plain makes a transport that knows no proxy and no roots of its own.
 func (o Options) plain() *http.Transport {
-	dialer := &net.Dialer{
-		Timeout: cmp.Or(o.ConnectTimeout, connectTimeout), KeepAlive: keepAliveInterval, Control: noticeSilence,
+	connect, handshake := o.connect(), tlsTimeout
+	if connect > 0 {
+		handshake = min(handshake, connect)
 	}
-	t := &http.Transport{
-		DialContext:            dialer.DialContext,
-		TLSHandshakeTimeout:    tlsTimeout,
+	dial := o.Dial
+	if dial == nil {
+		dial = (&net.Dialer{Timeout: connect, KeepAlive: keepAliveInterval, Control: noticeSilence}).DialContext
+	}
+	return &http.Transport{
+		DialContext:            measuredDial(dial),
+		TLSHandshakeTimeout:    handshake,
 		MaxIdleConnsPerHost:    maxIdlePerHost,
-		IdleConnTimeout:        idleTimeout,
+		IdleConnTimeout:        cmp.Or(o.IdleTimeout, idleTimeout),
 		MaxResponseHeaderBytes: maxHeaderBytes,
 		ReadBufferSize:         readBuffer,
 		DisableCompression:     true,
@@ -129,10 +142,6 @@ func (o Options) plain() *http.Transport {
 			SendPingTimeout: cmp.Or(o.PingAfter, pingAfter), PingTimeout: cmp.Or(o.PingTimeout, pingTimeout),
 		},
 	}
-	if o.Dial != nil {
-		t.DialContext = o.Dial
-	}
-	return t
 }
 
 // Close drops the idle connections.
@@ -163,6 +172,9 @@ type Call struct {
 	Last http.Header
 	// Via counts the Breakwaters that this request has passed on this machine.
 	Via int
+	// Repeated is called before the request is sent again (ruling 67); nil does
+	// nothing.
+	Repeated func(Lost)
 }
 
 // ViaHeader carries Call.Via from one Breakwater to the next on the same
@@ -170,9 +182,8 @@ type Call struct {
 const ViaHeader = "X-Breakwater-Via"
 
 // Do sends the call and returns the answer with its body decoded. An error
-// means that no answer came. A call is replayed once, on a fresh connection,
-// when the upstream had not taken it (case P59) or the connection turned out
-// to be dead (case P55).
+// means that no answer came. A call whose connection was lost is sent again
+// once, on a fresh connection, under the conditions of ruling 67.
 func (c *Client) Do(ctx context.Context, call Call) (*http.Response, error) {
 	to, err := c.target(place{call.BaseURL, call.Path})
 	if err != nil {
@@ -193,11 +204,7 @@ func (c *Client) Do(ctx context.Context, call Call) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	res, err := t.RoundTrip(request(ctx, &u, header, call))
-	if err != nil && isDead(err) && ctx.Err() == nil {
-		t.CloseIdleConnections()
-		res, err = t.RoundTrip(request(ctx, &u, header, call))
-	}
+	res, err := c.send(ctx, t, func(ctx context.Context) *http.Request { return request(ctx, &u, header, call) }, call.Repeated)
 	if err != nil {
 		return nil, err
 	}
@@ -218,17 +225,10 @@ func request(ctx context.Context, u *url.URL, header http.Header, call Call) *ht
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 	}).WithContext(ctx)
 	if call.Body != nil {
-		// The whole body is at hand: a replay needs it, and passing the
-		// client's body through would lose answers that come early.
+		// Without GetBody the transport never sends a body again on conditions of
+		// its own: whether that is done is decided here (ruling 67).
 		req.ContentLength = int64(len(call.Body))
 		req.Body = inMemory(call.Body)
-		replays := 0
-		req.GetBody = func() (readCloser, error) {
-			if replays++; replays > bodiesOfReplay {
-				return nil, errReplayed
-			}
-			return inMemory(call.Body), nil
-		}
 	}
 	return req
 }

@@ -9,10 +9,6 @@ import (
 	"time"
 )
 
-// errReplayed ends a call that an upstream refuses to take again and again: the
-// transport would go on for a minute.
-var errReplayed = errors.New("the call was replayed once and not taken again")
-
 // isDead reports whether a call failed because nobody at the other end of an
 // open connection answered: the ping was lost, or the packets were not
 // acknowledged. Nothing of an answer had come.

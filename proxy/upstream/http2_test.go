@@ -187,12 +187,15 @@ type retiring struct {
 	net.Listener
 	always    bool
 	afterData bool
+	resets    byte // with this error code the stream of the first request, in place of GOAWAY
 	conns     atomic.Int32
+	asked     atomic.Int32
+	answers   uint32 // the stream that is answered after resets
 }
 
 const (
-	frameData, frameHeaders, frameSettings, framePing, frameGoAway = 0, 1, 4, 6, 7
-	flagAck, flagEnd, flagEndHeaders                               = 1, 1, 4
+	frameData, frameHeaders, frameReset, frameSettings, framePing, frameGoAway = 0, 1, 3, 4, 6, 7
+	flagAck, flagEnd, flagEndHeaders                                           = 1, 1, 4
 )
 
 func writeFrame(w io.Writer, kind, flags byte, stream uint32, payload []byte) {
@@ -234,13 +237,20 @@ func (r *retiring) conn(c net.Conn, retires bool) {
 			writeFrame(c, frameSettings, flagAck, 0, nil)
 		case kind == framePing && flags&flagAck == 0:
 			writeFrame(c, framePing, flagAck, 0, payload)
+		case kind == frameHeaders && r.resets != 0:
+			if r.asked.Add(1) == 1 || r.always {
+				writeFrame(c, frameReset, 0, stream, []byte{0, 0, 0, r.resets})
+				continue
+			}
+			r.answers = stream
 		case kind == frameHeaders && retires && !r.afterData:
 			writeFrame(c, frameGoAway, 0, 0, make([]byte, 8))
-		case kind == frameData && flags&flagEnd != 0 && !(retires && !r.afterData):
+		case r.resets != 0 && stream != r.answers:
+		case kind == frameData && flags&flagEnd != 0 && (r.resets != 0 || !(retires && !r.afterData)):
 			writeFrame(c, frameHeaders, flagEndHeaders, stream, []byte{0x88}) // :status 200
 			writeFrame(c, frameData, 0, stream, []byte("one "))
 			writeFrame(c, frameData, 0, stream, []byte("two "))
-			if retires {
+			if retires && r.resets == 0 {
 				writeFrame(c, frameGoAway, 0, 0, make([]byte, 8))
 				continue
 			}

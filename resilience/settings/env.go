@@ -71,10 +71,12 @@ type Timeouts struct {
 	HeartbeatMs                          int64 // 0: off
 }
 
-// defaultTimeouts are the built-in figures.
+// defaultTimeouts are the built-in figures. Idle connections live longer than
+// the sheet's 4 s: a handshake a turn would cost more than a repeat that is
+// harmless (ruling 67).
 func defaultTimeouts() Timeouts {
 	return Timeouts{
-		FetchMs: 600_000, FetchHeadersMs: 600_000, FetchBodyMs: 600_000, FetchConnectMs: 30_000, FetchKeepaliveMs: 4_000,
+		FetchMs: 600_000, FetchHeadersMs: 600_000, FetchBodyMs: 600_000, FetchConnectMs: 30_000, FetchKeepaliveMs: 60_000,
 		StreamIdleMs: 600_000, StreamReadinessMs: 80_000, StreamReadinessMaxMs: 180_000, HeartbeatMs: 15_000,
 		StreamActiveMs: 1_260_000, StreamStallMs: 300_000,
 	}

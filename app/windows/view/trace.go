@@ -81,6 +81,13 @@ func step(a control.Activity, s control.Step, now time.Time) Line {
 		l.Sub = sentence(Reason(s.Reason), T("output had been sent, so nobody else was tried"))
 	case control.StepLane:
 		laneStep(&l, s, now)
+	case control.StepRepeated:
+		l.Shape, l.Role = ShapeSkip, RoleMuted
+		l.Title = Tf("Sent again to %s: the connection was lost", name)
+		if s.Reason == "not_processed" {
+			l.Title = Tf("Sent again to %s: it had not processed the request", name)
+		}
+		l.Sub = T("Nothing is held against the connection.")
 	case control.StepLeft:
 		l.Shape, l.Role = ShapeLeave, RoleMuted
 		l.Title = T("The client went away")
