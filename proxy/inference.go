@@ -41,13 +41,7 @@ func (s *Server) inference(rt route) http.Handler {
 		}
 		ctx := r.Context()
 		out := exchange.NewResponse(w, s.limits.Write, func() bool { return ctx.Err() != nil })
-		var abort bool
-		if n := s.admit(w, r, req); n != nil {
-			abort = s.exchanger.Refuse(req, out, *n)
-		} else {
-			abort = s.exchanger.Serve(ctx, req, out)
-		}
-		if abort {
+		if s.exchanger.Serve(ctx, req, out, func() *refusal.Notice { return s.admit(w, r, req) }) {
 			out.Flush()
 			panic(http.ErrAbortHandler) // net/http would end it as a whole answer, empty or torn
 		}

@@ -57,7 +57,7 @@ type attempt struct {
 	claude    Subscription // nil: no Claude subscription
 	key       string       // the credential that is sent
 	renewed   bool         // the login was refreshed for this attempt
-	kept      *Kept
+	kept      Kept
 	ahead     time.Duration // of the wall clock when the present call began
 }
 

@@ -61,7 +61,7 @@ func (s *stream) farewell() []byte {
 // lost handles a stream that ended before the client saw any of it.
 func (s *stream) lost(ctx context.Context, err error) callResult {
 	if s.content {
-		s.a.kept = &Kept{s}
+		s.a.kept = s
 	}
 	return s.a.failedWithout(ctx, err)
 }

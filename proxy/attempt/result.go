@@ -58,18 +58,20 @@ type Result struct {
 	Fence *control.LeaseError
 	// Kept is the beginning of an answer that broke off before the client saw
 	// it, nil for most.
-	Kept *Kept
+	Kept Kept
 }
 
 // Kept is what an attempt had received before its answer broke off, at most
 // 64 KiB.
-type Kept struct{ s *stream }
+type Kept interface {
+	// Deliver hands the beginning of the answer to the client, when no other
+	// target has more to offer (case 176). The client's connection must be cut
+	// afterwards; it reports whether the client was still there.
+	Deliver() bool
+}
 
-// Deliver hands the beginning of the answer to the client, when no other target
-// has more to offer (case 176). The client's connection must be cut afterwards;
-// it reports whether the client was still there.
-func (k *Kept) Deliver() bool {
-	s := k.s
+// Deliver implements Kept.
+func (s *stream) Deliver() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.open = true

@@ -95,7 +95,7 @@ func (p *comboPlan) aside(ctx context.Context, r *run, t *combo.Target, e dialec
 	side := &run{exchange: r.exchange, sent: r.sent, to: NewResponse(rec, r.Limits.Write, func() bool { return ctx.Err() != nil })}
 	side.use(body)
 	sub := &comboPlan{combo: p.combo, planner: p.planner, request: p.request, config: p.config, set: p.set, plan: p.plan}
-	end := sub.target(ctx, side, t)
+	end := sub.guarded(ctx, side, t)
 	p.parts.add(finishedPart{side, &sub.pass})
 	if end != nil && end.result == resultAnswered && rec.status >= 200 && rec.status < 300 {
 		return combo.Answer{Status: rec.status, Text: r.req.Dialect.AnswerText(rec.body.Bytes())}, nil
@@ -105,6 +105,18 @@ func (p *comboPlan) aside(ctx context.Context, r *run, t *combo.Target, e dialec
 		a.Status = f.Outcome.Status
 	}
 	return a, nil
+}
+
+// guarded asks a target in a goroutine of its own, where a fault of ours would
+// otherwise end the whole program: it ends this call alone.
+func (p *comboPlan) guarded(ctx context.Context, side *run, t *combo.Target) (end *ending) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			side.fault(fault)
+			end = nil
+		}
+	}()
+	return p.target(ctx, side, t)
 }
 
 // finishedPart is a call made on the request's behalf that has ended.

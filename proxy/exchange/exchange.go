@@ -54,37 +54,33 @@ type exchange struct {
 	session session
 }
 
-// Serve answers a request and books it. When abort is true the client's
-// connection must be cut, so that no client takes what it got for a whole
-// answer.
-func (e *Exchanger) Serve(ctx context.Context, req *Request, out *Response) (abort bool) {
+// Serve answers a request and books it. admit completes the request, or says
+// why it is not admitted. When abort is true the client's connection must be
+// cut, so that no client takes what it got for a whole answer.
+func (e *Exchanger) Serve(ctx context.Context, req *Request, out *Response, admit func() *refusal.Notice) (abort bool) {
 	x := &exchange{Exchanger: e, req: req, out: out}
 	r := x.newRun()
-	if req.Body.Stream {
-		defer e.Meter.Stream()()
-		if e.Limits.Heartbeat > 0 {
-			out.hold(e.Limits.HoldFor(req.Profile), e.Limits.Heartbeat, req.Profile.SignOfLife)
-		}
-	}
-	return x.finish(r, x.bring(ctx, r))
+	return x.finish(r, x.bring(ctx, r, admit))
 }
 
-// Refuse ends a request that was not admitted.
-func (e *Exchanger) Refuse(req *Request, out *Response, n refusal.Notice) (abort bool) {
-	x := &exchange{Exchanger: e, req: req, out: out}
-	r := x.newRun()
-	return x.finish(r, *r.refuse(n))
-}
-
-// bring finds the request's plan and carries it out. A fault of our own ends the
-// request.
-func (x *exchange) bring(ctx context.Context, r *run) (end ending) {
+// bring admits the request, finds its plan and carries it out. A fault of our
+// own ends the request.
+func (x *exchange) bring(ctx context.Context, r *run, admit func() *refusal.Notice) (end ending) {
 	defer func() {
 		if p := recover(); p != nil {
 			x.fault(p)
 			end = ending{result: resultFailed, status: http.StatusInternalServerError}
 		}
 	}()
+	if n := admit(); n != nil {
+		return *r.refuse(*n)
+	}
+	if x.req.Body.Stream {
+		defer x.Meter.Stream()()
+		if x.Limits.Heartbeat > 0 {
+			x.out.hold(x.Limits.HoldFor(x.req.Profile), x.Limits.Heartbeat, x.req.Profile.SignOfLife)
+		}
+	}
 	if end := r.degrade(); end != nil {
 		return *end
 	}
