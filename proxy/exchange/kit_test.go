@@ -297,8 +297,7 @@ func (k *rig) row(t testing.TB) control.Activity {
 }
 
 // idle fails the test when something that was taken was not given back.
-func (k *rig) idle(t testing.TB) {
-	t.Helper()
+func (k *rig) idle(t interface{ Errorf(string, ...any) }) {
 	for _, g := range k.gates.Views() {
 		if g.Running > 0 || g.Queued > 0 {
 			t.Errorf("gate %+v still has %d running, %d queued", g.Key, g.Running, g.Queued)
