@@ -68,6 +68,10 @@ type Input struct {
 	// far as it is known from what the provider said before; zero: nobody knows.
 	QuotaReset time.Duration
 
+	// CreditWaits counts the refusals in a row whose words were of credit, which
+	// stated an end and came again after it (ruling 57).
+	CreditWaits int
+
 	// Options may be nil.
 	Options *Options
 }
@@ -137,13 +141,18 @@ type facts struct {
 	retry     time.Duration // what a restated answer tells the client
 	provider  string        // lower case
 	body      errbody.Body
-	text      string // lower case
+	shape     errbody.Shape
+	text      string // the whole body, lower case
+	said      string // what the refusal states, lower case; empty for a page
+	own       string // what the provider states in its own error shape
 	quotaText bool   // the text speaks of a used-up quota
 	code      string // lower case
 	typ       string // lower case
 	stated    hint.Hint
 	rule      *match
-	climbed   bool // the verdict's cooldown is a rung of the connection's ladder
+	ruled     *outcome.Outcome // what the operator's settings decided
+	table     tableRule        // the line of the generic table that fits
+	climbed   bool             // the verdict's cooldown is a rung of the connection's ladder
 }
 
 // read prepares the facts of one answer and restates its status (guide §7).
@@ -157,8 +166,9 @@ func read(in Input) *facts {
 		f.rotation = *f.opt.Rotation
 	}
 	f.body = errbody.Parse(in.Body)
-	f.text = f.body.Text()
-	f.quotaText = quotaIn(f.text)
+	f.shape = f.body.Shape()
+	f.text, f.said, f.own = f.body.Text(), f.body.Said(), f.body.OwnWords()
+	f.quotaText = f.shape != errbody.Page && quotaIn(f.text)
 	f.code = strings.ToLower(f.body.Code())
 	f.typ = strings.ToLower(f.body.Type())
 	f.stated = hint.ParseBody(f.hintInput(), f.body)
@@ -187,6 +197,7 @@ func (f *facts) finish(o outcome.Outcome) outcome.Outcome {
 	o.RestatedFrom = f.from
 	o.ClientRetryAfter = f.retry
 	o.ErrorType = f.errorType(o)
+	o.Words = f.words(o)
 	if o.ErrorType == typeRequestRejected {
 		o = f.rejected(o)
 	}
@@ -232,7 +243,21 @@ func (f *facts) hinted() (hint.Hint, bool) {
 	return f.stated, f.stated.Stated && f.Profile.UseUpstreamRetryHints
 }
 
-// has reports whether the text contains one of the phrases.
+// has reports whether the refusal states one of the phrases.
 func (f *facts) has(phrases []string) bool {
-	return containsAny(f.text, phrases)
+	return containsAny(f.said, phrases)
+}
+
+// wordsOfPage stand for a page's own, which say nothing (ruling 56).
+const wordsOfPage = "a web page came instead of an answer"
+
+// words returns the refusal's own words for people.
+func (f *facts) words(o outcome.Outcome) string {
+	switch {
+	case f.shape == errbody.Page, o.Reason == outcome.ReasonNotAPI && f.shape != errbody.Empty:
+		return wordsOfPage
+	case f.shape == errbody.Foreign, f.shape == errbody.Broken:
+		return ""
+	}
+	return outcome.CleanWords(f.body.Sentence())
 }

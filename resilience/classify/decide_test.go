@@ -170,16 +170,17 @@ func TestBadRequest(t *testing.T) {
 		{name: "case 91 invalid key", got: cfe(400, body("invalid_api_key", "", "something went wrong"), 0, "openai"), want: failure(outcome.ReasonAuth, 0, -1)},
 		{name: "case 102 English", got: cfe(400, "Detected high-frequency non-compliant requests from you", 0, "glm"), want: failure(outcome.ReasonRateLimit, 3000*ms, 1)},
 		{name: "case 102 Chinese", got: cfe(400, "请求频率过高，请稍后再试", 0, "glm"), want: failure(outcome.ReasonRateLimit, 3000*ms, 1)},
-		{name: "case 103", got: cfe(400, "Invalid JSON: unexpected token at position 3", 0, "openai"), want: refused(outcome.ReasonUnknown)},
-		{name: "case 104", got: cfe(400, "messages must alternate between user and assistant", 0, "openai"), want: moved(outcome.ReasonModelCapacity)},
+		// Ruling 55 (c): what is wrong for every target is handed on at once.
+		{name: "case 103", got: cfe(400, "Invalid JSON: unexpected token at position 3", 0, "openai"), want: refused(outcome.ReasonRequestInvalid)},
+		{name: "case 104", got: cfe(400, "messages must alternate between user and assistant", 0, "openai"), want: refused(outcome.ReasonRequestInvalid)},
 		{name: "case 108 degraded", got: cfe(400, "Function id 'abc': DEGRADED, cannot be invoked", 0, "nvidia"), want: model400},
 		{name: "case 108 unrelated", got: cfe(400, "Function id 'abc' is unknown", 0, "nvidia"), want: refused(outcome.ReasonUnknown)},
 		{
-			name: "P20 context length", got: cfe(400, `{"error":{"code":"context_length_exceeded"}}`, 0, "acme"), want: moved(outcome.ReasonModelCapacity),
+			name: "P20 context length", got: cfe(400, `{"error":{"code":"context_length_exceeded"}}`, 0, "acme"), want: refused(outcome.ReasonRequestInvalid),
 			also: func(o outcome.Outcome) bool { return o.ErrorType == "context_overflow" && !o.Trips() },
 		},
-		{name: "parameter out of range", got: cfe(400, "max_tokens must be at most 4096", 0, "acme"), want: moved(outcome.ReasonModelCapacity)},
-		{name: "blank tool name", got: cfe(400, "tool_call name must not be empty", 0, "acme"), want: moved(outcome.ReasonModelCapacity)},
+		{name: "parameter out of range", got: cfe(400, "max_tokens must be at most 4096", 0, "acme"), want: refused(outcome.ReasonRequestInvalid)},
+		{name: "blank tool name", got: cfe(400, "tool_call name must not be empty", 0, "acme"), want: refused(outcome.ReasonRequestInvalid)},
 	})
 }
 
@@ -195,8 +196,11 @@ func TestForbidden(t *testing.T) {
 		{name: "case 111 upper case", got: cfe(403, "FIRE PASS API KEYS ARE NOT AUTHORIZED FOR THIS ROUTE.", 0, "fireworks"), want: refused(outcome.ReasonUnknown)},
 		{name: "edge refuses for good", got: cfe(403, `{"cloudflare_error":true,"retryable": false}`, 0, "groq"), want: failure(outcome.ReasonAuth, 0, -1)},
 		{
-			name: "subscription, plain", got: cfe(403, "no", 0, "codex"), want: failure(outcome.ReasonQuota, 0, -1),
-			also: func(o outcome.Outcome) bool { return o.ErrorType == "forbidden" && o.Terminal == outcome.Banned },
+			// Ruling 62: it rests by the ladder and is no quota.
+			name: "subscription, plain", got: cfe(403, "no", 0, "codex"), want: failure(outcome.ReasonAuth, 5000*ms, 1),
+			also: func(o outcome.Outcome) bool {
+				return o.ErrorType == "forbidden" && o.Terminal == outcome.NotTerminal
+			},
 		},
 	}...))
 }
@@ -225,7 +229,7 @@ func TestSpecialAnswers(t *testing.T) {
 		{name: "request timeout", got: cfe(408, "", 0, "acme"), want: failure(outcome.ReasonServerError, 3000*ms, 1), also: trips},
 		{name: "not acceptable", got: cfe(406, "", 0, "acme"), want: failure(outcome.ReasonServerError, 3000*ms, 1)},
 		{name: "a status nobody expects", got: cfe(521, "", 2, "acme"), want: failure(outcome.ReasonUnknown, 3000*ms, -1)},
-		{name: "a redirect", got: cfe(302, "", 0, ""), want: failure(outcome.ReasonUnknown, 5000*ms, -1)},
+		{name: "a redirect (ruling 56)", got: cfe(302, "", 0, ""), want: failure(outcome.ReasonNotAPI, 5000*ms, -1), also: skips},
 		{name: "client closed, says a gateway", got: cfe(499, "", 0, "acme"), want: moved(outcome.ReasonUpstreamLeft)},
 		{name: "no credentials", got: cfe(503, "no credentials for this pool", 0, "acme"), want: failure(outcome.ReasonAuth, 120000*ms, -1)},
 		{name: "bare 404", got: cfe(404, "", 0, "acme"), want: failure(outcome.ReasonUnknown, 120000*ms, -1)},

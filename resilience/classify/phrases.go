@@ -92,20 +92,65 @@ var badCredential = wording{
 }
 
 // refusedKey is how servers say on a 400 that a key is not theirs (ruling 55).
-var refusedKey = wording{phrases: words("api key not valid", "api_key_invalid", "api key expired",
-	"incorrect api key provided", "invalid api key provided", "invalid_api_key")}
+var refusedKey = wording{
+	phrases: words("api key not valid", "api_key_invalid", "api key expired", "incorrect api key provided",
+		"invalid api key provided", "invalid_api_key", "invalid x-api-key", "authentication_error", "unauthenticated"),
+	sequences: join(
+		near(words("invalid", "incorrect", "expired", "revoked"), words("api key", "api_key", "api-key", "apikey"), 4),
+		then(words("api key", "api_key", "api-key", "apikey"), words("is invalid", "is not valid", "has expired", "is expired", "was revoked", "has been revoked", "is incorrect"), 4)),
+}
+
+// notLoaded is how local servers say that they have no room for a model or fail
+// to start it (Q04).
+var notLoaded = wording{
+	phrases: words("insufficient system resources", "model loading was stopped", "cuda out of memory",
+		"requires more system memory", "runner process has terminated", "llama runner process", "no models loaded"),
+	sequences: join(
+		then(words("failed to load", "error loading", "unable to load", "could not load", "cannot load"), words("model"), 20),
+		then(words("model"), words("failed to load", "could not be loaded", "cannot be loaded", "is not loaded", "not enough memory", "is still loading"), 80),
+		then(words("not enough", "insufficient", "out of"), words("vram", "gpu memory", "video memory", "memory to load"), 20)),
+}
+
+// serverFault is how servers report a fault of their own on a 400 (ruling 55).
+var serverFault = wording{
+	phrases: words("overloaded_error", "server_is_overloaded", "internal_server_error", "internal server error", "service unavailable",
+		"service_unavailable", "service is temporarily unavailable", "bad gateway", "bad_gateway", "gateway timeout", "gateway_timeout",
+		"no available channel", "upstream connect error"),
+	sequences: join(
+		near(words("server", "engine", "service"), words("overloaded", "is busy", "at capacity"), 40)),
+}
+
+// policyRefusal is how providers refuse a request for what it says, which every
+// target of the vendor would (ruling 55 c).
+var policyRefusal = wording{
+	phrases: words("content_policy_violation", "content_filter", "responsibleaipolicyviolation", "prohibited_content",
+		"content management policy", "usage policies", "usage policy", "safety system", "invalid_prompt", "cyber_policy_violation",
+		"blocked by our safety", "content policy"),
+	sequences: join(then(words("flagged"), words("violat", "policy", "safety"), 80)),
+}
 
 var malformed = wording{
-	phrases: words("improperly formed request", "messages must alternate", "empty message", "empty content"),
+	phrases: words("improperly formed request", "messages must alternate", "roles must alternate", "empty message", "empty content",
+		"tool_use ids were found without", "unexpected tool_use_id", "must be followed by tool messages", "must be a response to a preceding message",
+		"no tool output found for function call", "no tool call found for", "could not parse the json body", "not valid json", "invalid json", "json_invalid",
+		"json parse error", "malformed json", "failed to parse json", "error parsing the body", "unexpected end of json", "invalid character", "conversation roles must alternate",
+		"messages: field required", "missing required parameter: messages", "messages: at least one message is required", "must have non-empty content", "content blocks must be non-empty",
+		"first message must use the", "missing required field"),
 	sequences: join(
+		then(words("messages", "input", "contents"), words("is required", "field required", "must not be empty", "cannot be empty", "should be non-empty", "is too short"), 40),
+		then(words("missing required parameter"), words("messages", "input", "model"), 10),
+		then(words("tool_call_id", "tool_use_id", "tool_calls", "tool_result", "tool_use", "function call"), words("without", "must be followed", "no matching", "not found", "does not match", "unexpected"), 120),
 		chain(words("invalid", "message"), "format"),
 		then(words("function name"), words("blank", "empty", "missing"), 40),
 		chain(words("tool_call", "name"), "blank", "empty", "missing")),
 }
 
 var badParameter = wording{
-	phrases:   words("parameter is illegal"),
-	sequences: join(then(words("max_tokens"), words("illegal", "must be", "range"), 0), then(words("is illegal"), words("range"), 0)),
+	phrases: words("parameter is illegal", "integer_above_max_value", "integer_below_min_value", "decimal_above_max_value", "decimal_below_min_value",
+		"array_above_max_length", "string_above_max_length", "must be less than or equal to", "must be greater than or equal to"),
+	sequences: join(
+		then(words("max_tokens", "max_completion_tokens", "max_output_tokens", "temperature", "top_p", "top_k", "budget_tokens"), words("illegal", "must be", "range", "too large", "at most"), 0),
+		then(words("is illegal"), words("range"), 0)),
 }
 
 var rateLimitTextPhrases = []string{
@@ -160,11 +205,11 @@ func namesRequestResource(text string) bool { return requestResourcePattern.Matc
 
 // deactivated reports whether the text says that the account is closed.
 func (f *facts) deactivated() bool {
-	if f.has(deactivatedPhrases) {
+	if containsAny(f.own, deactivatedPhrases) {
 		return true
 	}
 	for _, s := range f.opt.BannedSignals {
-		if s = strings.ToLower(strings.TrimSpace(s)); s != "" && len(s) <= 200 && strings.Contains(f.text, s) {
+		if s = strings.ToLower(strings.TrimSpace(s)); s != "" && len(s) <= 200 && strings.Contains(f.own, s) {
 			return true
 		}
 	}
@@ -173,7 +218,7 @@ func (f *facts) deactivated() bool {
 
 // subscriptionText reports whether the text speaks of a subscription's window.
 func (f *facts) subscriptionText() bool {
-	return f.has(subscriptionPhrases) || f.provider == "claude" && strings.Contains(f.text, claudeSubscriptionPhrase)
+	return f.has(subscriptionPhrases) || f.provider == "claude" && strings.Contains(f.said, claudeSubscriptionPhrase)
 }
 
 // namesModel reports whether the answer says that a model is missing.
@@ -186,7 +231,7 @@ func (f *facts) namesModel() bool {
 // overloaded reports whether the model, not the provider, is short of room:
 // that never counts against the provider (sheet §1.8).
 func (f *facts) overloaded() bool {
-	return f.Status == statusOverloaded || f.Status >= 500 && strings.Contains(f.text, "overloaded")
+	return f.Status == statusOverloaded || f.Status >= 500 && strings.Contains(f.pageless(), "overloaded")
 }
 
 // compatible reports whether the provider is an endpoint of the user's own.

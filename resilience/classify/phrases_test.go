@@ -18,6 +18,9 @@ func TestPhraseLists(t *testing.T) {
 	elsewhere := func(o outcome.Outcome) bool {
 		return o.Fallback && o.Reason == outcome.ReasonModelCapacity && o.Cooldown == 0
 	}
+	handedOn := func(o outcome.Outcome) bool { // ruling 55 (c)
+		return o.Class == outcome.Neutral && !o.Fallback && o.Reason == outcome.ReasonRequestInvalid
+	}
 	is := func(class outcome.Class) func(outcome.Outcome) bool {
 		return func(o outcome.Outcome) bool { return elsewhere(o) && o.Class == class }
 	}
@@ -62,7 +65,7 @@ func TestPhraseLists(t *testing.T) {
 			"oauth invalid", 401, "acme", func(o outcome.Outcome) bool { return o.ErrorType == "oauth_invalid_token" },
 			`invalid authentication credentials|needs oauth 2|login cookie|valid authentication credential|invalid credentials`,
 		},
-		{"context overflow", 400, "acme", is(outcome.Neutral), `input is too long|input too long|prompt is too long|too many tokens|context window|maximum context
+		{"context overflow", 400, "acme", handedOn, `input is too long|input too long|prompt is too long|too many tokens|context window|maximum context
 			request too large|token limit|the context is too long|context size exceeded|context overflow|context has a limit|max output tokens`},
 		{"model access", 400, "acme", is(outcome.Failure), `invalid model|model x not available|model x was not found|model x is not supported|model not accessible
 			model x does not exist|model x doesn't exist|model x does not support this|model x doesn't support this|model: unsupported|we doesn't support the model
@@ -71,17 +74,19 @@ func TestPhraseLists(t *testing.T) {
 		{
 			// Ruling 55 (a).
 			"refused key", 400, "acme", func(o outcome.Outcome) bool { return o.Terminal == outcome.Expired && o.Fallback },
-			`api key not valid|api_key_invalid|api key expired|incorrect api key provided|invalid api key provided|invalid_api_key`,
+			`api key not valid|api_key_invalid|api key expired|incorrect api key provided|invalid api key provided|invalid_api_key
+			invalid model, invalid api key|invalid model, api-key revoked|invalid model, incorrect api_key|invalid model, expired apikey
+			authentication_error|unauthenticated|invalid x-api-key|api key was revoked|api key is invalid`,
 		},
 		{
-			"bad credential", 400, "acme", func(o outcome.Outcome) bool { return o == Response(input(400, "x", 0, "acme")) },
-			`invalid model, invalid api key|invalid model, api key missing|invalid model, api-key revoked|invalid model, incorrect api_key|invalid model, expired apikey
+			"bad credential", 400, "acme", func(o outcome.Outcome) bool { return o.Row == RowUnlisted },
+			`invalid model, api key missing
 			invalid model, authentication failed|invalid model, authentication error|invalid model, authentication required
 			invalid model, missing token|invalid model, bearer expired|invalid model, revoked credential|invalid model, unauthorized|invalid model, not authenticated`,
 		},
-		{"malformed", 400, "acme", is(outcome.Neutral), `improperly formed request|invalid message format|messages must alternate|empty message|empty content
+		{"malformed", 400, "acme", handedOn, `improperly formed request|invalid message format|messages must alternate|empty message|empty content
 			function name is blank|function name empty|function name missing|tool_call has a name that is blank|tool_call.name empty|tool_call name missing`},
-		{"parameter", 400, "acme", is(outcome.Neutral), `max_tokens is illegal|max_tokens must be small|max_tokens out of range|parameter is illegal|top_p is illegal, range 0..1`},
+		{"parameter", 400, "acme", handedOn, `max_tokens is illegal|max_tokens must be small|max_tokens out of range|parameter is illegal|top_p is illegal, range 0..1`},
 		{"rate limit on a 400", 400, "acme", reason(outcome.ReasonRateLimit), `high-frequency|non-compliant|too many requests|rate limit|请求频繁|频率`},
 		{"degraded function", 400, "acme", is(outcome.Failure), `function x: degraded|degraded function`},
 		{"table: auth", 503, "acme", func(o outcome.Outcome) bool { return o.Reason == outcome.ReasonAuth && o.Cooldown == fixedCooldown }, `no credentials`},

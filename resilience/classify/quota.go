@@ -106,17 +106,17 @@ func textReason(f *facts) outcome.Reason {
 	case f.deactivated():
 		return outcome.ReasonAuth
 	}
-	if r, ok := textRule(f.text); ok {
+	if r, ok := textRule(f.said); ok {
 		return r.reason
 	}
 	switch {
-	case strings.Contains(f.text, "rate_limit"):
+	case strings.Contains(f.said, "rate_limit"):
 		return outcome.ReasonRateLimit
-	case strings.Contains(f.text, "resource exhausted"), strings.Contains(f.text, "high demand"):
+	case strings.Contains(f.said, "resource exhausted"), strings.Contains(f.said, "high demand"):
 		return outcome.ReasonModelCapacity
-	case strings.Contains(f.text, "unauthorized"), strings.Contains(f.text, "invalid api key"), strings.Contains(f.text, "authentication"):
+	case strings.Contains(f.said, "unauthorized"), strings.Contains(f.said, "invalid api key"), strings.Contains(f.said, "authentication"):
 		return outcome.ReasonAuth
-	case strings.Contains(f.text, "server error"), strings.Contains(f.text, "internal error"):
+	case strings.Contains(f.said, "server error"), strings.Contains(f.said, "internal error"):
 		return outcome.ReasonServerError
 	}
 	return outcome.ReasonUnknown

@@ -187,7 +187,7 @@ func TestTextReasons(t *testing.T) {
 		"improperly formed request now": outcome.ReasonModelCapacity,
 	} {
 		t.Run(text, func(t *testing.T) {
-			if got := textReason(&facts{text: text, quotaText: quotaIn(text)}); got != want {
+			if got := textReason(&facts{text: text, said: text, own: text, quotaText: quotaIn(text)}); got != want {
 				t.Errorf("got %q, want %q", got, want)
 			}
 		})

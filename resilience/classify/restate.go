@@ -49,14 +49,10 @@ func restateStatus(provider string, status int, text string, retry time.Duration
 }
 
 // restate applies restateStatus to an answer, and reads a 524 as the 504 it is
-// (ruling 3), and a 400 that refuses the key as the 401 it means.
+// (ruling 3).
 func (f *facts) restate() {
 	if f.Status == 524 {
 		f.Status, f.from = 504, 524
-		return
-	}
-	if f.Status == 400 && refusedKey.in(f.text) { // ruling 55 (a)
-		f.Status, f.from = 401, 400
 		return
 	}
 	if r := restateStatus(f.provider, f.Status, f.text, f.stated.Wait); r.From != 0 {

@@ -88,27 +88,31 @@ func gate(r settings.Rotation, status int) (rule settings.RotationRule, class in
 	return settings.RotationRule{}, 0, false
 }
 
-// rotationGate keeps a request on its connection where the operator wants it
-// so, and moves a 400 on where the operator asked for that.
-func rotationGate(f *facts) (outcome.Outcome, bool) {
+// rotationHolds reports whether the operator's rotation decides: it keeps a
+// request on its connection where the operator wants it so, and moves a 400 on
+// where the operator asked for that.
+func rotationHolds(f *facts) bool {
 	g, class, ok := gate(f.rotation, f.Status)
 	if !ok {
-		return pass()
+		return false
 	}
 	open := f.rotation.Enabled && g.On && f.opt.Streak.reached(f.Connection, class, g, f.Now)
 	switch {
 	case class == 400 && !open, class != 400 && open:
-		return pass()
+		return false
 	case class == 400:
 		cooldown := f.delay()
 		if cooldown <= 0 {
 			cooldown = fixedCooldown
 		}
-		return fixed(outcome.ReasonUnknown, cooldown), true
+		o := fixed(outcome.ReasonUnknown, cooldown)
+		f.ruled = &o
+		return true
 	}
 	o := fixed(outcome.ReasonUnknown, 0)
 	o.Fallback = false
-	return o, true
+	f.ruled = &o
+	return true
 }
 
 // Streak counts errors per connection and status class in sliding windows, for

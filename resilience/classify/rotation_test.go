@@ -59,7 +59,7 @@ func TestRotationGate(t *testing.T) {
 			name: "case 126 400 with an override", got: cfe(400, "Invalid JSON: unexpected token", 0, "acme", rotate(func(r *settings.Rotation) { r.On400.On, r.RateLimitResetSeconds = true, 9 })),
 			want: failure(outcome.ReasonUnknown, 9*time.Second, -1),
 		},
-		{name: "case 126 400 by default", got: cfe(400, "Invalid JSON: unexpected token", 0, "acme"), want: refused(outcome.ReasonUnknown)},
+		{name: "case 126 400 by default", got: cfe(400, "Invalid JSON: unexpected token", 0, "acme"), want: refused(outcome.ReasonRequestInvalid)},
 		{
 			name: "case 127", got: cfe(429, "rate limit", 5, "openai", rotate(func(r *settings.Rotation) { r.RateLimitResetSeconds = 10 })),
 			want: failure(outcome.ReasonRateLimit, 10*time.Second, 0),

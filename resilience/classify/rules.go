@@ -46,11 +46,11 @@ func (f *facts) honoursScope() bool {
 	return contains(honoursScopeProvider, f.provider) || f.hasOperatorRule()
 }
 
-// operator applies the operator's first rule that fits, or else the blanket
+// operatorRule applies the operator's first rule that fits, or else the blanket
 // default when the catalogue knows nothing either (guide §7, #11104).
-func operator(f *facts) (outcome.Outcome, bool) {
+func operatorRule(f *facts) bool {
 	if f.Status == 400 {
-		return pass()
+		return false // no rule is asked about a 400 (guide §7, "Brecha conocida")
 	}
 	for i, r := range f.opt.Rules {
 		if r.Status != 0 && r.Status != f.Status || !strings.Contains(f.text, strings.ToLower(r.Match)) {
@@ -60,17 +60,19 @@ func operator(f *facts) (outcome.Outcome, bool) {
 		if m.reason == "" {
 			m.reason = outcome.ReasonQuota
 		}
-		return f.applyRule(m), true
+		o := f.applyRule(m)
+		f.ruled = &o
+		return true
 	}
 	return f.blanket()
 }
 
 // blanket applies the provider's default. It may stretch a short hint but never
 // shortens a stated reset.
-func (f *facts) blanket() (outcome.Outcome, bool) {
+func (f *facts) blanket() bool {
 	d := f.opt.Default
 	if d == nil || !blanketStatus(f.Status) || f.catalogue() != nil {
-		return pass()
+		return false
 	}
 	m := match{id: "operator-default", reason: d.Reason, scope: d.Scope, cooldown: d.Cooldown, operator: true}
 	if m.scope == outcome.ScopeRequest {
@@ -87,7 +89,8 @@ func (f *facts) blanket() (outcome.Outcome, bool) {
 	if longer {
 		o.UsedHint, o.HintSource, o.RawHint = true, f.stated.Source, f.stated.Raw
 	}
-	return o, true
+	f.ruled = &o
+	return true
 }
 
 func blanketStatus(status int) bool {
@@ -98,24 +101,13 @@ func blanketStatus(status int) bool {
 	return status >= 500 && status <= 599
 }
 
-// ruleOn403 lets a built-in rule speak before the plain refusal of a key, for
-// the providers whose rules' scope is obeyed.
-func ruleOn403(f *facts) (outcome.Outcome, bool) {
-	if f.Status != 403 || !f.honoursScope() {
-		return pass()
-	}
-	if m := f.catalogue(); m != nil {
-		return f.applyRule(*m), true
-	}
-	return pass()
-}
-
 // applyRule gives a matching rule's verdict: its cooldown exactly, or the
 // ladder when it declares none.
 func (f *facts) applyRule(m match) outcome.Outcome {
 	f.rule = &m
 	var o outcome.Outcome
-	if m.cooldown > 0 {
+	_, hinted := f.hinted()
+	if m.cooldown > 0 && (m.operator || !hinted || f.Status != 429) { // a stated time beats a built-in one (ruling 57)
 		o = fixed(m.reason, m.cooldown)
 		o.HintSource = SourceRule
 	} else {

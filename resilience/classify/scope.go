@@ -72,6 +72,8 @@ func (f *facts) egress(o outcome.Outcome) outcome.Outcome {
 // modelScoped reports whether the failure concerns the model alone.
 func (f *facts) modelScoped(o outcome.Outcome) bool {
 	switch {
+	case o.Reason == outcome.ReasonNotAPI, o.Reason == outcome.ReasonWrongAddress:
+		return false // the address is the connection's
 	case f.stated.Reach == hint.ReachModel && f.Status == 429: // only some models' window is used up
 		return true
 	case f.provider == "claude":

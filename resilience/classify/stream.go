@@ -86,7 +86,7 @@ func statusOf(v any) (int, bool) {
 
 // statusFromWords is the last resort for an error without a code.
 func statusFromWords(b errbody.Body) int {
-	f := &facts{body: b, text: b.Text(), quotaText: quotaIn(b.Text())}
+	f := &facts{body: b, text: b.Text(), said: b.Said(), own: b.OwnWords(), quotaText: quotaIn(b.Text())}
 	switch textReason(f) {
 	case outcome.ReasonQuota, outcome.ReasonRateLimit:
 		return 429

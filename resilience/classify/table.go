@@ -46,8 +46,10 @@ func statusRule(status int) (tableRule, bool) {
 	switch status {
 	case 401:
 		return tableRule{reason: outcome.ReasonAuth}, true
-	case 402, 403:
+	case 402:
 		return tableRule{reason: outcome.ReasonQuota}, true
+	case 403: // never a quota by its status alone (ruling 62)
+		return tableRule{reason: outcome.ReasonAuth, ladder: true}, true
 	case 404:
 		return tableRule{reason: outcome.ReasonUnknown, fixed: fixedCooldown}, true
 	case 406, 408, 500, 502, 503, 504:
@@ -58,30 +60,4 @@ func statusRule(status int) (tableRule, bool) {
 		return tableRule{reason: outcome.ReasonModelCapacity, ladder: true}, true
 	}
 	return tableRule{}, false
-}
-
-// errorRule applies the generic table, text before status; on a 429 whose quota
-// words do not count the words do not count at all. A built-in rule of the
-// provider replaces reason and cooldown.
-func errorRule(f *facts) (outcome.Outcome, bool) {
-	if f.Status == 400 {
-		return pass()
-	}
-	r, ok := tableRule{}, false
-	if f.quotaSignal() {
-		r, ok = textRule(f.text)
-	}
-	if !ok {
-		r, ok = statusRule(f.Status)
-	}
-	if !ok {
-		return pass()
-	}
-	if m := f.catalogue(); m != nil {
-		return f.applyRule(*m), true
-	}
-	if r.ladder {
-		return f.retryable(r.reason), true
-	}
-	return fixed(r.reason, r.fixed), true
 }

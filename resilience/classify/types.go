@@ -28,10 +28,13 @@ const (
 
 // errorType names what an answer was (classifyProviderError).
 func (f *facts) errorType(o outcome.Outcome) string {
-	if f.Status == 404 && namesRequestResource(f.text) {
+	switch {
+	case o.Reason == outcome.ReasonNotAPI, o.Reason == outcome.ReasonWrongAddress:
+		return string(o.Reason)
+	case f.Status == 404 && namesRequestResource(f.said):
 		return ""
 	}
-	credit := f.has(creditsPhrases) || f.subscriptionText() || o.CreditsExhausted
+	credit := (f.has(creditsPhrases) || f.subscriptionText() || o.CreditsExhausted) && !o.CreditWords
 	switch f.Status {
 	case 400, 402, 403:
 		if credit {
@@ -70,7 +73,7 @@ func (f *facts) type401() string {
 	switch {
 	case f.has(oauthInvalidPhrases):
 		return typeOAuthInvalid
-	case modelUnsupportedPattern.MatchString(f.text):
+	case modelUnsupportedPattern.MatchString(f.said):
 		return typeModelNotFound
 	case f.deactivated():
 		return typeDeactivated
@@ -82,7 +85,7 @@ func (f *facts) type400() string {
 	switch {
 	case f.geoBlocked():
 		return typeGeoBlocked
-	case contextOverflow.in(f.text):
+	case contextOverflow.in(f.said):
 		return typeContextOverflow
 	case f.modelRefused():
 		return typeModelNotFound
@@ -100,11 +103,11 @@ func (f *facts) type403() string {
 		return typeDeactivated
 	case f.has(projectPhrases):
 		return typeProjectRoute
-	case strings.Contains(f.text, "sentinel"), strings.Contains(f.text, "turnstile"):
+	case strings.Contains(f.said, "sentinel"), strings.Contains(f.said, "turnstile"):
 		return typeForbidden
 	case f.Auth == AuthNone, !f.oauth():
 		return ""
-	case f.provider == "claude" && strings.Contains(f.text, "request not allowed"):
+	case f.provider == "claude" && strings.Contains(f.said, "request not allowed"):
 		return typeRequestRejected
 	}
 	return typeForbidden
@@ -141,7 +144,8 @@ func neverTerminal(errorType string) bool {
 }
 
 // terminal returns the state that no waiting cures (sheet §3.12): money, then
-// the types that are never terminal, then bans, then expired credentials.
+// bans, which need listed words, then the types that are never terminal, then
+// expired credentials. A plain 403 is none (ruling 62).
 func (f *facts) terminal(o outcome.Outcome) outcome.Terminal {
 	switch {
 	case f.Auth == AuthPassthrough:
@@ -150,14 +154,12 @@ func (f *facts) terminal(o outcome.Outcome) outcome.Terminal {
 	case connectionQuota(o) && f.honoursScope():
 		// A quota of the account that a rule knows to come back.
 		return outcome.NotTerminal
-	case o.CreditsExhausted,
-		f.Status == 402 && !f.perModel(),
-		f.has(creditsPhrases) && f.quotaSignal() && !f.perModel():
+	case o.CreditsExhausted, f.Status == 402 && !f.perModel():
 		return outcome.CreditsExhausted
+	case o.Permanent: // on any status (ruling 62)
+		return outcome.Banned
 	case neverTerminal(o.ErrorType):
 		return outcome.NotTerminal
-	case o.Permanent, o.ErrorType == typeForbidden:
-		return outcome.Banned
 	case f.Auth == AuthCookie:
 		return outcome.NotTerminal
 	case o.ErrorType == typeDeactivated, o.ErrorType == typeUnauthorized, f.Status == 401:

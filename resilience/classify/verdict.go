@@ -111,8 +111,9 @@ func rejectedCooldown(n int) time.Duration {
 // is otherwise well: it never becomes a ban (ruling 13).
 func (f *facts) rejected(o outcome.Outcome) outcome.Outcome {
 	r := fixed(outcome.ReasonRequestRejected, rejectedCooldown(f.Rejections+1))
-	r.Status, r.ErrorType = o.Status, o.ErrorType
+	r.Status, r.ErrorType, r.Row, r.Words = o.Status, o.ErrorType, o.Row, o.Words
 	r.RestatedFrom, r.ClientRetryAfter = o.RestatedFrom, o.ClientRetryAfter
+	f.climbed = false
 	if f.Model != "" {
 		r.Scope = outcome.ScopeModel
 	}

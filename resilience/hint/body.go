@@ -103,6 +103,9 @@ func fromFields(o map[string]any, now time.Time) (find, bool) {
 		}
 	}
 	for _, name := range headerFields {
+		if name != "retry-after" && leftInFields(o) {
+			continue // ruling 57
+		}
 		for k, v := range o {
 			if !strings.EqualFold(k, name) {
 				continue
@@ -114,6 +117,20 @@ func fromFields(o map[string]any, now time.Time) (find, bool) {
 		}
 	}
 	return find{}, false
+}
+
+// leftInFields reports whether headers copied into the body say that something
+// of the window is left.
+func leftInFields(o map[string]any) bool {
+	for k, v := range o {
+		for _, name := range windowLeft {
+			if strings.EqualFold(k, name) {
+				left, known := remaining(text(v))
+				return known && left
+			}
+		}
+	}
+	return false
 }
 
 // text returns a JSON string or number as it was written.

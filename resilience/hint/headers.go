@@ -57,10 +57,13 @@ func fromHeaders(h header, u unified, in Input) (find, bool) {
 	}
 	// Without a rejected window the reset headers of a subscription only tell
 	// when a healthy window rolls over.
-	for _, name := range []string{"x-ratelimit-reset", "x-rate-limit-reset", "ratelimit-reset", "x-ratelimit-retry-after"} {
-		for _, v := range h.all(name) {
+	for _, name := range resetNames {
+		if name.left(h) {
+			continue // a window with requests left states nothing (ruling 57)
+		}
+		for _, v := range h.all(name.reset) {
 			if d, ok := ParseRetryAfter(v, in.Now); ok && d > 0 {
-				return find{wait: d, raw: name + ": " + v, source: SourceHeader}, true
+				return find{wait: d, raw: name.reset + ": " + v, source: SourceHeader}, true
 			}
 		}
 	}
@@ -74,6 +77,30 @@ func fromHeaders(h header, u unified, in Input) (find, bool) {
 		return f, true
 	}
 	return exhausted(h, in.Now)
+}
+
+// resetName is a reset header and the ones that say what is left of its window.
+type resetName struct {
+	reset     string
+	remaining []string
+}
+
+var (
+	windowLeft = []string{"x-ratelimit-remaining", "x-rate-limit-remaining", "ratelimit-remaining"}
+	resetNames = []resetName{
+		{"x-ratelimit-reset", windowLeft}, {"x-rate-limit-reset", windowLeft}, {"ratelimit-reset", windowLeft},
+		{"x-ratelimit-retry-after", nil},
+	}
+)
+
+// left reports whether the headers say that something of the window is left.
+func (n resetName) left(h header) bool {
+	for _, name := range n.remaining {
+		if left, known := remaining(h.get(name)); known {
+			return left
+		}
+	}
+	return false
 }
 
 // retryAfter reads retry-after-ms and retry-after, in this order, as the

@@ -128,6 +128,9 @@ func splitOutside(s string, sep byte) []string {
 // resetAfter reads x-ratelimit-reset-after: a span in seconds, which is rounded
 // up to whole ones (Q16).
 func resetAfter(h header) (find, bool) {
+	if (resetName{remaining: windowLeft}).left(h) {
+		return find{}, false
+	}
 	for _, v := range h.all("x-ratelimit-reset-after") {
 		if d, ok := ParseDuration(v); ok && d > 0 {
 			if part := d % time.Second; part > 0 {

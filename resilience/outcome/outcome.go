@@ -136,6 +136,8 @@ type Outcome struct {
 	// not used for the cooldown.
 	QuotaResetHint time.Duration
 
+	// Row is the stable name of the line of the classifier's table that decided.
+	Row string
 	// RuleID names the built-in or operator rule that decided, if one did.
 	RuleID string
 
@@ -146,6 +148,9 @@ type Outcome struct {
 	// CreditsExhausted and DailyQuotaExhausted refine ReasonQuota.
 	CreditsExhausted    bool
 	DailyQuotaExhausted bool
+	// CreditWords tells that a rate limit with a stated end was worded as a lack
+	// of credit (ruling 57).
+	CreditWords bool
 
 	// SkipBreaker keeps the failure away from the provider breaker whatever
 	// its status; BreakerKind is the kind it is counted with otherwise.
