@@ -88,19 +88,25 @@ func (a *attempt) unusable(ctx context.Context, res *http.Response, held []byte,
 	case whole && at == len(held):
 		a.code = resilience.CodeEarlyEOF
 		return a.lostDocument(ctx, io.EOF), true
-	case form != sse.JSON, !a.req.Body.Stream && a.client.Begun(): // the client reads a stream already
-		return a.foreign(), true
+	case !a.req.Body.Stream && a.client.Begun(): // the client reads a stream already
+		return a.fail(a.transport(classify.NotAnAnswer), nil, nil), true
+	case form != sse.JSON:
+		return a.foreign(res.StatusCode, held), true
 	case whole && dialect.IsErrorDocument(held):
 		return a.fail(a.errorEvent(res, held), res.Header, held), true
+	case whole && dialect.IsForeign(held):
+		return a.foreign(res.StatusCode, held), true
 	case whole && a.unfit(held):
 		return a.fail(a.transport(classify.EmptyAnswer), nil, nil), true
 	}
 	return callResult{}, false
 }
 
-// foreign handles an answer that is not the provider's API: a page, or JSON of
-// another shape (case P28).
-func (a *attempt) foreign() callResult { return a.fail(a.transport(classify.NotAnAnswer), nil, nil) }
+// foreign handles an answer that is not the provider's API: a page, a redirect,
+// or JSON of another shape (case P28, ruling 56). The client gets none of it.
+func (a *attempt) foreign(status int, held []byte) callResult {
+	return a.fail(classify.NoAnswer(a.input(status, nil, held)), nil, nil)
+}
 
 // lostDocument handles a document that broke off before the client saw any of
 // it.

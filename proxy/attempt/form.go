@@ -129,7 +129,7 @@ func (a *attempt) restreamed(ctx context.Context, res *http.Response, first []by
 	}
 	stream, ok := d.StreamOf(doc, a.req.Body.WantsUsage())
 	if !ok {
-		return a.foreign()
+		return a.foreign(res.StatusCode, doc)
 	}
 	a.note(mendedStream)
 	a.usage.Document(d, doc)

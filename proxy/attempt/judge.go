@@ -35,7 +35,7 @@ func (a *attempt) gone(ctx context.Context) bool { return Gone(ctx, a.client) }
 // input is what the classifier must know of this attempt.
 func (a *attempt) input(status int, header http.Header, body []byte) classify.Input {
 	in := a.Services.Judge(a.target.Route, a.target.Model)
-	in.Status, in.Header, in.Body = status, header, body
+	in.Status, in.Header, in.Body = status, header, a.scrub(body) // its words are kept
 	return in
 }
 
@@ -80,7 +80,9 @@ func (a *attempt) scrub(text []byte) []byte { return scrub.Text(text, a.secret()
 // clean takes the credential out of the upstream's own words in an outcome,
 // which are stored and shown.
 func (a *attempt) clean(o outcome.Outcome) outcome.Outcome {
-	o.RawHint, o.ErrorType = string(a.scrub([]byte(o.RawHint))), string(a.scrub([]byte(o.ErrorType)))
+	for _, text := range []*string{&o.RawHint, &o.ErrorType, &o.Words} {
+		*text = string(a.scrub([]byte(*text)))
+	}
 	return o
 }
 
@@ -91,8 +93,9 @@ func (a *attempt) refused(ctx context.Context, res *http.Response) callResult {
 	case a.gone(ctx):
 		return a.left()
 	case res.StatusCode < http.StatusBadRequest:
-		// A redirect would send the credential somewhere else.
-		return a.fail(a.transport(classify.NotAnAnswer), nil, nil)
+		// A redirect would send the credential somewhere else; that of a portal
+		// says nothing about the account (ruling 56).
+		return a.foreign(res.StatusCode, body)
 	case a.fewerTools(res.StatusCode, body):
 		return callResult{next: again}
 	}

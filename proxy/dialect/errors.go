@@ -138,3 +138,23 @@ func IsErrorDocument(doc []byte) bool {
 	}
 	return true
 }
+
+// answerKeys are the fields of which every answer of a dialect, or of a server
+// that speaks nearly one, has some.
+var answerKeys = []string{
+	"choices", "content", "output", "input_tokens", "data", "object", "id", "model", "usage", "completion", "candidates", "role",
+}
+
+// IsForeign reports whether a whole JSON document has no field of an answer in
+// any dialect: a filter or a portal wrote it (ruling 56).
+func IsForeign(doc []byte) bool {
+	if !gjson.ValidBytes(doc) || !gjson.ParseBytes(doc).IsObject() {
+		return false
+	}
+	for _, found := range gjson.GetManyBytes(doc, answerKeys...) {
+		if found.Exists() {
+			return false
+		}
+	}
+	return true
+}

@@ -191,6 +191,28 @@ func Response(in Input) outcome.Outcome {
 	return f.finish(f.decide())
 }
 
+// NoAnswer classifies what came with a good status, or with a redirect, and is
+// no answer of the provider's API: by the shape of its body, of which the
+// beginning is enough.
+func NoAnswer(in Input) outcome.Outcome {
+	if in.Status < 300 {
+		in.Status = 200
+	}
+	f := read(in)
+	if in.Status == 200 && f.shape == errbody.Own {
+		if s, ok := statedStatus(f.body); ok {
+			in.Status = s
+			return Response(in)
+		}
+	}
+	if !notAPI(f) {
+		return Transport(NotAnAnswer, in)
+	}
+	o := notAPIRests(f)
+	o.Row = rowNotAPI
+	return f.finish(o)
+}
+
 // finish adds what every verdict carries whichever step made it.
 func (f *facts) finish(o outcome.Outcome) outcome.Outcome {
 	o.Status = f.Status

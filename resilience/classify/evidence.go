@@ -116,7 +116,7 @@ func notAPI(f *facts) bool {
 	case f.Status >= 300 && f.Status < 400, f.Status == 511:
 		return true
 	case f.Status == 200:
-		return f.shape != errbody.Empty
+		return f.shape != errbody.Empty && f.shape != errbody.Broken
 	case f.Status == 403 && f.shape == errbody.Empty:
 		return true
 	case f.Status == 403, f.Status == 407, f.Status == 451:

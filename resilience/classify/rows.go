@@ -22,6 +22,8 @@ type (
 // RowUnlisted is the name of the row for a 400 that no other row knows.
 const RowUnlisted = "unlisted-refusal"
 
+const rowNotAPI = "not-the-api"
+
 // rows is the whole table, read from top to bottom: the first row whose evidence
 // holds decides (sheet §3.4, rulings 55 to 57 and 62). Evidence comes from the
 // status, the headers, the shape of the body and its words; "own" words are
@@ -66,7 +68,7 @@ var rows = []row{
 	{"provider-rule-403", all(status(403), (*facts).honoursScope, providerRule), 0, byRule},
 	{"edge-refuses-client", all(status(403), edgeRefusal), 0, cooled(outcome.ReasonAuth, 0)},
 	{"wrong-address", wrongAddress, 0, addressRests},
-	{"not-the-api", notAPI, 0, notAPIRests},
+	{rowNotAPI, notAPI, 0, notAPIRests},
 	{"project-not-set-up", all(status(403), text("has not been used in project")), 0, cooled(outcome.ReasonAuth, 0)},
 	{"forbidden", all(status(403), not(phrases(forbiddenQuotaPhrases))), 0, ladder(outcome.ReasonAuth)},
 

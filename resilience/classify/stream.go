@@ -84,6 +84,20 @@ func statusOf(v any) (int, bool) {
 	return n, known
 }
 
+// statedStatus is the status of an error in the provider's own shape that came
+// with a good one, by its number or its words; ok is false when it has neither.
+func statedStatus(b errbody.Body) (status int, ok bool) {
+	for _, o := range b.Objects()[:min(1, len(b.Objects()))] {
+		for _, key := range []string{"status_code", "http_status", "status", "code"} {
+			if s, known := statusOf(o[key]); known {
+				return s, true
+			}
+		}
+	}
+	s := statusFromWords(b)
+	return s, s != 500
+}
+
 // statusFromWords is the last resort for an error without a code.
 func statusFromWords(b errbody.Body) int {
 	f := &facts{body: b, text: b.Text(), said: b.Said(), own: b.OwnWords(), quotaText: quotaIn(b.Text())}
