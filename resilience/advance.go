@@ -1,6 +1,7 @@
 package resilience
 
 import (
+	"slices"
 	"strconv"
 	"time"
 
@@ -70,16 +71,24 @@ type Pass struct {
 
 	used   combo.Exhaustion
 	failed map[string]bool // models that this request has failed on
-	last   string
-	alike  int // failures in a row that are identical
+	// tooLong tells that the conversation is longer than a window of beyond
+	// tokens, 0 when that window is not known.
+	tooLong bool
+	beyond  int64
+	last    string
+	alike   int // failures in a row that are identical
 }
 
 // Excludes reports whether a target cannot serve this request any more after
 // what failed before it.
 func (p *Pass) Excludes(t *combo.Target) bool {
 	_, skip := p.used.Skip(t)
-	return skip || p.failed[t.Model]
+	return skip || p.failed[t.Model] || p.tooLong && !p.larger(t)
 }
+
+// larger reports whether a target's window is known to be larger than the one
+// that the conversation did not fit (ruling 55 c).
+func (p *Pass) larger(t *combo.Target) bool { return t.Facts.Context > p.beyond }
 
 // Record takes in a failure of target t and returns its class; order are the
 // targets of the plan. It may set Stop.
@@ -101,8 +110,11 @@ func (p *Pass) Record(t *combo.Target, f *Failure, order []*combo.Target) combo.
 			p.failed = map[string]bool{}
 		}
 		p.failed[t.Model] = true
-		if f.Outcome.Status == statusBadRequest && classify.OnBadRequest(f.Body) == classify.AdvanceLarger && sameModelLeft(order, t) {
-			p.Stop = StopRequest
+		if f.Outcome.Status == statusBadRequest && classify.OnBadRequest(f.Body) == classify.AdvanceLarger {
+			p.tooLong, p.beyond = true, max(p.beyond, t.Facts.Context)
+			if !slices.ContainsFunc(order[slices.Index(order, t)+1:], p.larger) {
+				p.Stop = StopRequest
+			}
 		}
 	}
 	p.compare(f)
@@ -119,18 +131,6 @@ func (p *Pass) compare(f *Failure) {
 	if p.alike >= maxIdentical && f.FailsModel() && p.Stop == NotStopped {
 		p.Stop = StopIdentical
 	}
-}
-
-// sameModelLeft reports whether all targets behind t have its model.
-func sameModelLeft(order []*combo.Target, t *combo.Target) bool {
-	behind := false
-	for _, o := range order {
-		if behind && o.ModelID() != t.ModelID() {
-			return false
-		}
-		behind = behind || o == t
-	}
-	return behind
 }
 
 // Limits are the ceilings of a request for a combo.

@@ -105,6 +105,8 @@ func TestPassExcludesWhatAFailureUsedUp(t *testing.T) {
 
 func TestPassStops(t *testing.T) {
 	a, b, other := target("p", "a", "one"), target("q", "a", "two"), target("p", "b", "three")
+	large := target("p", "c", "four")
+	large.Facts.Context = 400_000
 	alike := refused(404, body("no such model"))
 	for _, tt := range []struct {
 		name     string
@@ -113,7 +115,9 @@ func TestPassStops(t *testing.T) {
 		want     Stop
 	}{
 		{"too long for the only model left", []*combo.Target{a, b}, []Failure{refused(400, body(tooLong))}, StopRequest},
-		{"too long, another model is left", []*combo.Target{a, b, other}, []Failure{refused(400, body(tooLong))}, NotStopped},
+		// Ruling 55 (c): only a window that is known to be larger is worth a try.
+		{"too long, another model of an unknown window is left", []*combo.Target{a, b, other}, []Failure{refused(400, body(tooLong))}, StopRequest},
+		{"too long, a larger window is left", []*combo.Target{a, b, large}, []Failure{refused(400, body(tooLong))}, NotStopped},
 		{"three identical refusals", []*combo.Target{a, other}, []Failure{alike, alike, alike}, StopIdentical},
 		{"two identical refusals", []*combo.Target{a, other}, []Failure{alike, alike}, NotStopped},
 		{"a different one in between", []*combo.Target{a, other}, []Failure{alike, alike, refused(404, body("else")), alike}, NotStopped},

@@ -35,8 +35,10 @@ var (
 // OnBadRequest reads the body of a 400 that a target of a combo gave.
 func OnBadRequest(body []byte) Advance {
 	b := errbody.Parse(body)
-	text := strings.ToLower(b.Text())
+	text := b.Said()
 	switch {
+	case malformed.in(text), policyRefusal.in(b.OwnWords()): // ruling 55 (c)
+		return StopHere
 	case overflows.MatchString(text):
 		return AdvanceLarger
 	case parameter.MatchString(text):

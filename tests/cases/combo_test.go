@@ -33,6 +33,18 @@ func newPool(t *testing.T, k *scenario.Kit, strategy string, config map[string]a
 	return pool{k, t}
 }
 
+// windows sets what is known of the models' context windows.
+func (p pool) windows(of map[string]int64) {
+	p.t.Helper()
+	facts := map[string]control.ModelFact{}
+	for m, n := range of {
+		facts[m] = control.ModelFact{Context: n}
+	}
+	if _, err := p.Facade().EditAllSettings(p.t.Context(), control.AllSettingsPatch{ComboSettingsPatch: control.ComboSettingsPatch{ModelFacts: &facts}}); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
 // ask sends a small request for the combo.
 func (p pool) ask(headers ...string) scenario.Answer {
 	p.t.Helper()
@@ -66,25 +78,30 @@ func TestComboAttemptLoop(t *testing.T) {
 		status int
 		from   string
 		calls  string
+		larger bool // beta's window is known to be larger (ruling 55 c)
 	}{
-		{"case 90 a malformed request ends it", badRequest("Invalid message format: malformed content"), 400, "", "alpha 1"},
-		{"case 91 model not supported", badRequest("model m-alpha is not supported"), 200, "beta", "alpha 1, beta 1"},
-		{"case 91 wrapped in a bad request", badRequest("Bad Request: The model is not supported"), 200, "beta", "alpha 1, beta 1"},
-		{"case 91 another API", badRequest("this model does not support Responses API"), 200, "beta", "alpha 1, beta 1"},
-		{"case 92 a parameter out of range", badRequest("max_tokens must be in range [1, 8192]"), 200, "beta", "alpha 1, beta 1"},
-		{"case 92 an illegal parameter", badRequest("parameter is illegal"), 200, "beta", "alpha 1, beta 1"},
-		{"case 93 another model may be larger", badRequest("your input exceeds the limit of this model"), 200, "beta", "alpha 1, beta 1"},
-		{"case 99 a broken gateway", simulator.Status(502), 200, "beta", "alpha 1, beta 1"},
-		{"case 101 a refused key", simulator.Status(401), 200, "beta", "alpha 1, beta 1"},
-		{"out of credit", simulator.Status(402), 200, "beta", "alpha 1, beta 1"},
-		{"no such model", simulator.Status(404), 200, "beta", "alpha 1, beta 1"},
-		{"unprocessable", simulator.Status(422), 200, "beta", "alpha 1, beta 1"},
-		{"a limit", simulator.Status(429), 200, "beta", "alpha 1, beta 1"},
-		{"overloaded", simulator.Status(529), 200, "beta", "alpha 1, beta 1"},
-		{"case 123 an answer without content", simulator.Empty(), 200, "beta", "alpha 1, beta 1"},
+		{"case 90 a malformed request ends it", badRequest("Invalid message format: malformed content"), 400, "", "alpha 1", false},
+		{"case 91 model not supported", badRequest("model m-alpha is not supported"), 200, "beta", "alpha 1, beta 1", false},
+		{"case 91 wrapped in a bad request", badRequest("Bad Request: The model is not supported"), 200, "beta", "alpha 1, beta 1", false},
+		{"case 91 another API", badRequest("this model does not support Responses API"), 200, "beta", "alpha 1, beta 1", false},
+		{"case 92 a parameter out of range", badRequest("max_tokens must be in range [1, 8192]"), 200, "beta", "alpha 1, beta 1", false},
+		{"case 92 an illegal parameter", badRequest("parameter is illegal"), 200, "beta", "alpha 1, beta 1", false},
+		{"case 93 another model may be larger", badRequest("your input exceeds the limit of this model"), 200, "beta", "alpha 1, beta 1", true},
+		{"case 93 none is known to be larger", badRequest("your input exceeds the limit of this model"), 400, "", "alpha 1", false},
+		{"case 99 a broken gateway", simulator.Status(502), 200, "beta", "alpha 1, beta 1", false},
+		{"case 101 a refused key", simulator.Status(401), 200, "beta", "alpha 1, beta 1", false},
+		{"out of credit", simulator.Status(402), 200, "beta", "alpha 1, beta 1", false},
+		{"no such model", simulator.Status(404), 200, "beta", "alpha 1, beta 1", false},
+		{"unprocessable", simulator.Status(422), 200, "beta", "alpha 1, beta 1", false},
+		{"a limit", simulator.Status(429), 200, "beta", "alpha 1, beta 1", false},
+		{"overloaded", simulator.Status(529), 200, "beta", "alpha 1, beta 1", false},
+		{"case 123 an answer without content", simulator.Empty(), 200, "beta", "alpha 1, beta 1", false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			p := newPool(t, scenario.Start(t), "priority", nil, "alpha", "beta", "gamma")
+			if tt.larger {
+				p.windows(map[string]int64{"demo/m-alpha": 8_000, "demo/m-beta": 200_000})
+			}
 			p.Sim.Account("alpha").Script(tt.first)
 			a := p.ask()
 			if a.Status != tt.status || a.From() != tt.from {
