@@ -55,6 +55,7 @@ type Conn struct {
 	counted breaker.Once // the 5 s dedup of breaker failures
 	pace    cooldown.Pace
 	locks   lockout.Set
+	credit  creditWaits
 }
 
 // connConfig is the configuration with what follows from the settings.

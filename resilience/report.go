@@ -44,6 +44,7 @@ func (c *Conn) cleanse(e *Engine, now time.Time, version uint64) {
 // cleared queues the write and the change of a connection that is sound again.
 // The caller holds c.mu.
 func (c *Conn) cleared(e *Engine, now time.Time, from, why string) {
+	c.credit = creditWaits{}
 	c.changed(e)
 	e.out.change(Change{
 		At: clock.Wall(now), Kind: ChangeCleared, Provider: c.provider.name, Connection: c.id,
@@ -57,6 +58,7 @@ func (c *Conn) forgetRecent() {
 	defer c.mu.Unlock()
 	c.counted.Reset()
 	c.pace.Succeed()
+	c.credit = creditWaits{}
 	c.recent.Store(false)
 }
 
@@ -71,6 +73,9 @@ func (p *provider) succeed() {
 // window gate and with the provider's breaker.
 func (a *Attempt) fail(now time.Time, o outcome.Outcome) Effect {
 	var effect Effect
+	if o.CreditWords {
+		a.target.Conn.creditRefused(now, o.Cooldown)
+	}
 	switch c := a.target.Conn; a.reach(o) {
 	case outcome.ScopeRequest, outcome.ScopeLocal:
 		a.returnRetry() // nobody upstream is to blame
@@ -88,6 +93,14 @@ func (a *Attempt) fail(now time.Time, o outcome.Outcome) Effect {
 	effect.Counted = a.count(now, o)
 	effect.BreakerOpened = effect.Counted && a.target.Conn.provider.breaker.Check(now).State == breaker.Open
 	return effect
+}
+
+// creditRefused counts a refusal that speaks of credit.
+func (c *Conn) creditRefused(now time.Time, wait time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.credit.refused(now, wait)
+	c.recent.Store(true)
 }
 
 // fail marks the connection unavailable, in the order of sheet §3.11.

@@ -22,9 +22,10 @@ func (e *Engine) Input(c *Conn, model string) classify.Input {
 	if cfg.Passthrough {
 		in.Auth = classify.AuthPassthrough
 	}
-	if c.locked.Load() {
+	if locked, recent := c.locked.Load(), c.recent.Load(); locked || recent {
 		c.mu.Lock()
 		defer c.mu.Unlock()
+		in.CreditWaits = c.credit.ranOut(in.Now)
 		in.Rejections = c.locks.Rejections(in.Now, model)
 		in.StreamBreaks = c.locks.Cuts(in.Now, model)
 	}

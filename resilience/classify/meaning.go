@@ -65,6 +65,9 @@ func accountDisabled(*facts) outcome.Outcome {
 // modelRests locks the model by its ladder: the server has no room for it, its
 // other models serve (Q04).
 func modelRests(f *facts) outcome.Outcome {
+	if f.Status != 503 { // it means one on any status; a bare 500 would lock nothing
+		f.Status, f.from = 503, f.Status
+	}
 	o := f.retryable(outcome.ReasonModelCapacity)
 	o.Scope = outcome.ScopeModel
 	o.SkipBreaker = true

@@ -44,7 +44,7 @@ var rows = []row{
 
 	// What the account, the model or the address is.
 	{"account-disabled", (*facts).deactivated, 403, accountDisabled},
-	{"model-cannot-be-loaded", all(status(400, 404, 422, 500, 503), said(notLoaded)), 503, modelRests},
+	{"model-cannot-be-loaded", all(status(400, 404, 422, 500, 503), said(notLoaded)), 0, modelRests},
 	{"model-gone", all(status(404, 410), said(modelGone404)), 0, modelGone},
 	{"endpoint-moved", phrases(endpointMovedPhrases), 0, cooled(outcome.ReasonNotFound, modelGoneFor)},
 
