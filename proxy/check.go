@@ -3,7 +3,6 @@ package proxy
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
@@ -31,6 +30,12 @@ func Check(up *upstream.Client) func(context.Context, *control.Route) control.Te
 				Diagnosis: control.Diagnosis{Type: "unsupported", Source: "local"},
 			}}
 		}
+		if len(r.Speaks()) == 0 {
+			return control.Tested{TestResult: control.TestResult{
+				Error:     "The connection speaks no dialect that its provider has here; edit it to choose another.",
+				Diagnosis: control.Diagnosis{Type: "unsupported", Source: "local"},
+			}}
+		}
 		ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 		defer cancel()
 		began := time.Now()
@@ -42,7 +47,7 @@ func Check(up *upstream.Client) func(context.Context, *control.Route) control.Te
 			unlisted = err == nil && notServed(got.StatusCode)
 		}
 		if unlisted {
-			if path, body := tiniest(r); body != nil {
+			if path, body := tiniest(r); path != "" {
 				got, err = ask(ctx, up, r, question{method: http.MethodPost, path: path, body: body})
 				generated = true
 			}
@@ -79,6 +84,9 @@ func nothingThere(asked string, status int, generated bool) control.TestResult {
 	return res
 }
 
+// errSilent is a connection that cannot be asked: none of its dialects is served.
+var errSilent = errors.New("the connection speaks no dialect that is served")
+
 // question is one small call of a connection test.
 type question struct {
 	method, path, query string
@@ -89,11 +97,10 @@ type question struct {
 // askList asks for the provider's model list, below the connection's address
 // and, where its /v1 is not there, without it (case Q20).
 func askList(ctx context.Context, up *upstream.Client, r *control.Route) (control.Tested, error) {
-	q := question{method: http.MethodGet, path: "/models"}
-	d := dialect.Name(r.Dialects()[0])
-	if d == dialect.Anthropic {
-		q.query = "limit=1000" // else the first twenty come
+	if len(r.Speaks()) == 0 {
+		return control.Tested{}, errSilent
 	}
+	q := question{method: http.MethodGet, path: "/models", query: r.Speaks()[0].Traits().ListQuery}
 	got, err := ask(ctx, up, r, q)
 	plain, ok := control.Unversioned(r.Record.BaseURL)
 	if err != nil || !ok || !notServed(got.StatusCode) {
@@ -123,7 +130,7 @@ const maxModelList = 8 << 20
 // ask sends one small call and returns the answer: its status, headers and the
 // beginning of its body, and the models where it is a list of them.
 func ask(ctx context.Context, up *upstream.Client, r *control.Route, q question) (got control.Tested, err error) {
-	d := dialect.Name(r.Dialects()[0])
+	d := r.Speaks()[0]
 	ep, _ := r.Endpoint(d)
 	base := cmp.Or(q.base, ep.URL)
 	got.Asked = base + q.path
@@ -156,19 +163,8 @@ func tiniest(r *control.Route) (path string, body []byte) {
 	if m == "" {
 		return "", nil
 	}
-	req := map[string]any{"model": m, "max_tokens": 1, "messages": []any{map[string]string{"role": "user", "content": "hi"}}}
-	path = "/messages"
-	switch dialect.Name(r.Dialects()[0]) {
-	case dialect.Chat:
-		path = "/chat/completions"
-	case dialect.Responses:
-		path, req = "/responses", map[string]any{"model": m, "max_output_tokens": 16, "input": "hi"}
-	}
-	body, err := json.Marshal(req)
-	if err != nil {
-		return "", nil
-	}
-	return path, body
+	d := r.Speaks()[0]
+	return d.Traits().Routes[0].Path, d.Ask(dialect.Question{Model: m, Words: "hi", MaxOutput: 1})
 }
 
 // diagnose says in one closed word what a test found.

@@ -19,7 +19,7 @@ const DefaultMaxBody = 64 << 20
 
 // route is what a path asks for.
 type route struct {
-	dialect dialect.Name
+	dialect dialect.Dialect
 	path    string // below an endpoint's base URL
 	// probe marks requests whose failure says nothing about a connection
 	// (ruling 38): count_tokens.

@@ -134,11 +134,14 @@ func (s *Server) routes(api http.Handler) http.Handler {
 	mux.Handle("GET /api/hello", hello)
 	mux.Handle("GET /{$}", hello)
 	for _, prefix := range []string{"/v1", "/v1/v1", ""} {
-		mux.Handle("POST "+prefix+"/messages", s.inference(route{dialect: dialect.Anthropic, path: "/messages"}))
-		mux.Handle("POST "+prefix+"/messages/count_tokens", s.inference(route{dialect: dialect.Anthropic, path: "/messages/count_tokens", probe: true}))
-		mux.Handle("POST "+prefix+"/chat/completions", s.inference(route{dialect: dialect.Chat, path: "/chat/completions"}))
-		mux.Handle("POST "+prefix+"/responses", s.inference(route{dialect: dialect.Responses, path: "/responses"}))
-		mux.HandleFunc("GET "+prefix+"/responses", s.websocket)
+		for _, d := range dialect.All {
+			for _, r := range d.Traits().Routes {
+				mux.Handle("POST "+prefix+r.Path, s.inference(route{dialect: d, path: r.Path, probe: r.Probe}))
+				if r.Socket {
+					mux.HandleFunc("GET "+prefix+r.Path, s.websocket)
+				}
+			}
+		}
 		mux.HandleFunc("GET "+prefix+"/models", s.models)
 		mux.HandleFunc("GET "+prefix+"/models/{id...}", s.modelByID)
 	}
@@ -178,13 +181,25 @@ func (s *Server) websocket(w http.ResponseWriter, r *http.Request) {
 			"A lease covers requests over POST, not a WebSocket.")
 		return
 	}
-	s.plainError(w, r, http.StatusUpgradeRequired, "use_post", "Breakwater serves /v1/responses over POST, not over a WebSocket.")
+	s.plainError(w, r, http.StatusUpgradeRequired, "use_post", "Breakwater serves "+r.URL.Path+" over POST, not over a WebSocket.")
 }
 
 // unknown answers paths that are not served.
 func (s *Server) unknown(w http.ResponseWriter, r *http.Request) {
 	s.plainError(w, r, http.StatusNotFound, "no_such_path",
-		"Breakwater does not serve "+r.Method+" "+r.URL.Path+". It serves POST /v1/messages, /v1/messages/count_tokens, /v1/chat/completions and /v1/responses, and GET /v1/models.")
+		"Breakwater does not serve "+r.Method+" "+r.URL.Path+". It serves POST "+served()+", and GET /v1/models.")
+}
+
+// served lists the paths of the dialects.
+func served() string {
+	var paths []string
+	for _, d := range dialect.All {
+		for _, r := range d.Traits().Routes {
+			paths = append(paths, "/v1"+r.Path)
+		}
+	}
+	last := len(paths) - 1
+	return strings.Join(paths[:last], ", ") + " and " + paths[last]
 }
 
 // plainError answers outside an exchange, in the dialect that the path or the

@@ -111,8 +111,8 @@ var rules = []rule{
 		"the event stream's server half is r3labs's",
 	},
 	{
-		"proxy/client", append([]string{"proxy/control", "build", "github.com/r3labs/sse/v2", "gopkg.in/cenkalti/backoff.v1"}, wire...), nil,
-		"the client knows the facade and the wire, nothing of the service behind it",
+		"proxy/client", append([]string{"proxy/control", "proxy/dialect", "build", "github.com/r3labs/sse/v2", "gopkg.in/cenkalti/backoff.v1"}, wire...), nil,
+		"the client knows the facade, the wire and how a small request is put in each dialect, nothing of the service behind it",
 	},
 	{
 		"db/...",

@@ -186,7 +186,7 @@ func AuthOf(r *control.Route, ep catalog.Endpoint) catalog.Auth {
 func (a *attempt) bodyFor() []byte {
 	body, e := a.req.Body, dialect.Edit{System: a.target.System, MaxTools: a.maxTools()}
 	if !e.Empty() {
-		if raw, err := a.req.Dialect.Apply(body.Raw, e); err == nil {
+		if raw, err := dialect.Apply(a.req.Dialect, body.Raw, e); err == nil {
 			if edited, err := dialect.ReadBody(raw); err == nil {
 				body = edited
 			}

@@ -34,12 +34,12 @@ func (l Limits) of(ready time.Duration) watchdog.Budgets {
 // budgets returns what a stream of this target may take.
 func (a *attempt) budgets() watchdog.Budgets {
 	req, l := a.req, &a.Limits
-	anthropic := req.Dialect == dialect.Anthropic
+	traits := req.Dialect.Traits()
 	b := l.of(watchdog.Readiness(l.Readiness, l.ReadinessMax, watchdog.Request{
-		Provider: a.target.Route.Provider.ID, Model: a.target.Model, Claude: anthropic,
+		Provider: a.target.Route.Provider.ID, Model: a.target.Model, Claude: traits.SlowElsewhere,
 		Items: req.Body.Items, Tools: req.Body.Tools, Bytes: len(req.Body.Raw), Effort: req.Body.Effort,
 	}))
-	if !anthropic {
+	if traits.Rated {
 		b.Throughput = watchdog.ThroughputOf(a.Services.InForce().StreamRecovery.ThroughputWatchdog)
 	}
 	return b

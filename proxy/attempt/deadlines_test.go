@@ -53,7 +53,7 @@ func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Se
 
 // givenUp plays a stream into a relay that writes nowhere, and returns after
 // how long and why the watch gave up.
-func givenUp(d dialect.Name, b watchdog.Budgets, stream []sent, end float64) (time.Duration, watchdog.Cause) {
+func givenUp(d dialect.Dialect, b watchdog.Budgets, stream []sent, end float64) (time.Duration, watchdog.Cause) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	began := time.Now()
@@ -85,7 +85,7 @@ func TestStreamsAreGivenUpInTime(t *testing.T) {
 	never := time.Duration(0)
 	tests := []struct {
 		name   string
-		d      dialect.Name
+		d      dialect.Dialect
 		b      watchdog.Budgets
 		stream []sent
 		after  time.Duration

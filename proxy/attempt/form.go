@@ -127,7 +127,7 @@ func (a *attempt) restreamed(ctx context.Context, res *http.Response, first []by
 	if failure := d.FailureIn(doc); failure != nil {
 		return a.fail(a.errorEvent(res, failure), res.Header, failure)
 	}
-	stream, ok := d.StreamOf(doc, a.req.Body.WantsUsage())
+	stream, ok := dialect.StreamOf(d, doc, a.req.Body.WantsUsage())
 	if !ok {
 		return a.foreign(res.StatusCode, doc)
 	}
@@ -158,7 +158,7 @@ func (a *attempt) readWhole(r io.Reader, doc []byte) ([]byte, error) {
 // for: some servers can only stream.
 func (a *attempt) collected(ctx context.Context, res *http.Response, buf []byte, n int, err error) callResult {
 	d := a.req.Dialect
-	scan, whole := sse.Scanner{MaxData: maxWhole}, d.Assembly()
+	scan, whole := sse.Scanner{MaxData: maxWhole}, dialect.NewAssembly(d)
 	var failure []byte
 	see := func(e sse.Event) bool {
 		p := whole.See(e)

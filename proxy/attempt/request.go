@@ -22,7 +22,7 @@ type Request struct {
 	Header http.Header
 	Query  string
 	// Dialect is the API that the client speaks, Path the route below a base URL.
-	Dialect dialect.Name
+	Dialect dialect.Dialect
 	Path    string
 	// Probe marks requests whose failure says nothing about a connection
 	// (ruling 38): count_tokens.

@@ -13,11 +13,6 @@ import (
 // maxContinued is how often the rest of an answer is asked for.
 const maxContinued = 4
 
-// continues reports whether answers of the dialect can be continued: in
-// Anthropic's an assistant's words at the end are a prefill with rules of its
-// own.
-func continues(d dialect.Name) bool { return d == dialect.Chat || d == dialect.Responses }
-
 // continued fetches the rest of an answer that broke off after the client saw
 // a part of it, where that is switched on (stream sheet §6.6). The client gets
 // the rest and one end, as if nothing had happened.
@@ -25,8 +20,7 @@ func (s *stream) continued(ctx context.Context, err error) (callResult, bool) {
 	if s.thread == nil || !s.thread.Continuable() || s.reader.Finished() || !breakOf(s.a.cause(ctx), err).Reopenable() {
 		return callResult{}, false
 	}
-	d := s.a.req.Dialect
-	body, ok := s.thread.Request(d, s.a.bodyFor())
+	body, ok := s.thread.Request(s.a.bodyFor())
 	if !ok {
 		return callResult{}, false
 	}
@@ -40,7 +34,7 @@ func (s *stream) continued(ctx context.Context, err error) (callResult, bool) {
 		}
 		if rest, ok := s.thread.Rest(next); ok {
 			s.a.usage = usage
-			if !s.out(append(s.between(), s.thread.End(d, rest, next)...)) {
+			if !s.out(append(s.between(), s.thread.End(rest, next)...)) {
 				return s.a.left(), true
 			}
 			return s.a.answered(s.res.StatusCode), true
@@ -65,13 +59,13 @@ func (a *attempt) fetch(ctx context.Context, body []byte) (next *dialect.Thread,
 		return nil, usage, false
 	}
 	w.accepted(a.budgets())
-	d, next := a.req.Dialect, &dialect.Thread{}
+	d, next := a.req.Dialect, dialect.NewThread(a.req.Dialect)
 	var scan sse.Scanner
-	reader := d.Reader(1)
+	reader := dialect.NewReader(d, 1)
 	see := func(e sse.Event) bool {
 		p := reader.Read(e)
 		kind, text := d.Delta(e)
-		next.See(d, e, kind, text)
+		next.See(e, kind, text)
 		usage.Event(d, p, e)
 		w.read(readInfo{ready: p != dialect.Noise, progress: p.Alive()})
 		return p != dialect.Failed

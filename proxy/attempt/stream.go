@@ -79,12 +79,12 @@ func (a *attempt) relay(ctx context.Context, res *http.Response, buf []byte, n i
 
 func (a *attempt) newStream(res *http.Response) *stream {
 	d := a.req.Dialect
-	s := &stream{a: a, res: res, failAt: -1, reader: d.Reader(a.req.Body.Choices), look: lookAgain}
+	s := &stream{a: a, res: res, failAt: -1, reader: dialect.NewReader(d, a.req.Body.Choices), look: lookAgain}
 	if stall := a.deadlines.stall(); stall > 0 {
 		s.look = min(lookAgain, stall/8)
 	}
-	if a.recovery.ContinueMidStream && continues(d) {
-		s.thread = &dialect.Thread{}
+	if a.recovery.ContinueMidStream {
+		s.thread = dialect.NewThread(d) // nil where answers cannot be continued
 	}
 	return s
 }
@@ -169,11 +169,11 @@ func (s *stream) read(e sse.Event) dialect.Progress {
 
 // name puts the event line in front of an event that has none, while the client
 // has not seen its beginning (case Q14).
-func (s *stream) name(d dialect.Name, e sse.Event) {
-	if len(e.Name) > 0 || d == dialect.Chat || e.Start < s.passed {
+func (s *stream) name(d dialect.Dialect, e sse.Event) {
+	if len(e.Name) > 0 || e.Start < s.passed {
 		return
 	}
-	if kind := d.EventName(e.Data); kind != "" {
+	if kind := dialect.EventName(d, e.Data); kind != "" {
 		s.names.Add(e.Start, "event: "+kind)
 		s.a.note(mendedNames)
 	}
@@ -181,14 +181,14 @@ func (s *stream) name(d dialect.Name, e sse.Event) {
 
 // observe follows the text where something depends on it: the rate of output,
 // or a continuation.
-func (s *stream) observe(d dialect.Name, e sse.Event) {
+func (s *stream) observe(d dialect.Dialect, e sse.Event) {
 	if s.thread == nil && !s.a.deadlines.measures() {
 		return
 	}
 	kind, text := d.Delta(e)
 	s.now.add(kind, len(text))
 	if s.thread != nil {
-		s.thread.See(d, e, kind, text)
+		s.thread.See(e, kind, text)
 	}
 }
 
@@ -269,7 +269,7 @@ func (s *stream) torn(n int) int {
 	switch d := s.a.req.Dialect; {
 	case kept > maxHeld:
 		return 0
-	case kept > maxTorn && !dialect.MayFail(e) && (len(e.Name) > 0 || e.Start < s.passed || d.EventName(e.Data) != "" || d == dialect.Chat):
+	case kept > maxTorn && !dialect.MayFail(e) && (len(e.Name) > 0 || e.Start < s.passed || !d.Traits().NamedEvents || dialect.EventName(d, e.Data) != ""):
 		s.name(d, e)
 		return 0
 	}
@@ -349,7 +349,7 @@ func (s *stream) missing() []byte {
 // tool ended it (case P30); otherwise it is suspicious: another try may have
 // more to say.
 func (s *stream) empty(end []byte) callResult {
-	if !s.a.req.Dialect.LegitimatelyEmpty(s.finish) {
+	if !dialect.LegitimatelyEmpty(s.a.req.Dialect, s.finish) {
 		o := s.a.transport(classify.EmptyAnswer)
 		if s.a.reopening.Left() {
 			return s.a.reopen(o)

@@ -4,7 +4,6 @@ import (
 	"net/http"
 
 	"breakwater/proxy/control"
-	"breakwater/proxy/dialect"
 )
 
 // maxTools is how many tools this target's provider takes, 0 when the request
@@ -17,7 +16,7 @@ func (a *attempt) maxTools() int {
 	}
 	limits, provider, now := a.Services.ToolLimits(), a.target.Route.Provider.ID, a.Services.Now()
 	limit := limits.Limit(provider, now)
-	if a.req.Body.Tools <= limit || a.req.Dialect == dialect.Anthropic && !limits.Learned(provider, now) {
+	if a.req.Body.Tools <= limit || !a.req.Dialect.Traits().ToolLimit && !limits.Learned(provider, now) {
 		return 0
 	}
 	return limit

@@ -40,7 +40,7 @@ const (
 
 // Endpoint is where a provider serves one dialect.
 type Endpoint struct {
-	Dialect dialect.Name
+	Dialect dialect.Dialect
 	// URL is the base to which the dialect's path below /v1 is appended:
 	// "/messages", "/chat/completions", "/responses", "/models".
 	URL  string
@@ -78,7 +78,7 @@ type Provider struct {
 }
 
 // Endpoint returns where the provider serves d.
-func (p Provider) Endpoint(d dialect.Name) (Endpoint, bool) {
+func (p Provider) Endpoint(d dialect.Dialect) (Endpoint, bool) {
 	for _, e := range p.Endpoints {
 		if e.Dialect == d {
 			return e, true
@@ -117,6 +117,3 @@ func Lookup(id string) (Provider, bool) {
 
 // All returns the catalogue in the order in which it is shown.
 func All() []Provider { return append([]Provider(nil), providers...) }
-
-// OAuthBeta is the capability without which Anthropic refuses OAuth tokens.
-const OAuthBeta = "oauth-2025-04-20"

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"breakwater/proxy/catalog"
+	"breakwater/proxy/dialect"
 	"breakwater/resilience"
 )
 
@@ -70,6 +71,11 @@ func (s *Service) loadConnections(ctx context.Context) error {
 		if !ok {
 			s.cfg.Log.Warn("connection of an unknown provider is left out", "connection", rec.ID, "provider", rec.Provider)
 			continue
+		}
+		for _, name := range rec.Dialects {
+			if _, ok := dialect.Of(dialect.Name(name)); !ok {
+				s.cfg.Log.Warn("unknown dialect of a connection is left out", "connection", rec.ID, "dialect", name)
+			}
 		}
 		key, _, err := s.cfg.Secrets.Secret(SecretName(rec.ID))
 		if err != nil {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"breakwater/proxy/catalog"
+	"breakwater/proxy/dialect"
 	"breakwater/resilience/claude"
 	"breakwater/resilience/cooldown"
 	"breakwater/resilience/oauth"
@@ -187,7 +188,7 @@ func (s *Service) askToken(ctx context.Context, r *Route, old oauth.Login) (next
 	kind, body := old.Request(r.Record.ClientID, oauth.Form(r.Record.TokenFormat))
 	header := map[string][]string{"Content-Type": {kind}, "Accept": {"application/json"}}
 	if isClaude(r.Provider) {
-		header["Anthropic-Beta"] = []string{catalog.OAuthBeta}
+		header["Anthropic-Beta"] = []string{dialect.OAuthBeta}
 	}
 	call := claude.SideCall{Method: "POST", Header: header, Body: body, Timeout: oauth.Timeout}
 	for n := 1; ; n++ {

@@ -22,7 +22,7 @@ type Route struct {
 	Conn     *resilience.Conn
 	Use      *Use
 
-	endpoints [3]catalog.Endpoint // by index of dialect.All; empty URL: not spoken
+	endpoints []catalog.Endpoint // in the order of dialect.All
 	models    []string
 	key       string
 	proxy     string // outbound, with its login
@@ -74,33 +74,39 @@ func (r *Route) Credential() catalog.CredentialKind {
 }
 
 // Endpoint returns where the connection speaks d, if it does.
-func (r *Route) Endpoint(d dialect.Name) (catalog.Endpoint, bool) {
-	i := slices.Index(dialect.All, d)
-	if i < 0 || r.endpoints[i].URL == "" {
-		return catalog.Endpoint{}, false
+func (r *Route) Endpoint(d dialect.Dialect) (catalog.Endpoint, bool) {
+	for _, e := range r.endpoints {
+		if e.Dialect == d {
+			return e, true
+		}
 	}
-	return r.endpoints[i], true
+	return catalog.Endpoint{}, false
 }
 
-// Dialects returns the dialects the connection speaks.
+// Speaks returns the dialects the connection speaks, in the order of dialect.All.
+func (r *Route) Speaks() []dialect.Dialect {
+	out := make([]dialect.Dialect, len(r.endpoints))
+	for i, e := range r.endpoints {
+		out[i] = e.Dialect
+	}
+	return out
+}
+
+// Dialects returns the names of the dialects the connection speaks.
 func (r *Route) Dialects() []string {
 	var out []string
-	for i, d := range dialect.All {
-		if r.endpoints[i].URL != "" {
-			out = append(out, string(d))
-		}
+	for _, e := range r.endpoints {
+		out = append(out, string(e.Dialect.Traits().Name))
 	}
 	return out
 }
 
 // BaseURL returns the connection's first address.
 func (r *Route) BaseURL() string {
-	for _, e := range r.endpoints {
-		if e.URL != "" {
-			return e.URL
-		}
+	if len(r.endpoints) == 0 {
+		return ""
 	}
-	return ""
+	return r.endpoints[0].URL
 }
 
 func (r *Route) offers(model string) bool {
@@ -133,15 +139,17 @@ func newRoute(rec ConnectionRecord, p catalog.Provider, key string) *Route {
 			r.models = []string{"*"}
 		}
 	}
-	for i, d := range dialect.All {
+	for _, d := range dialect.All {
 		e, ok := p.Endpoint(d)
-		if !ok || len(rec.Dialects) > 0 && !slices.Contains(rec.Dialects, string(d)) {
+		if !ok || len(rec.Dialects) > 0 && !slices.Contains(rec.Dialects, string(d.Traits().Name)) {
 			continue
 		}
 		if rec.BaseURL != "" {
 			e.URL = versioned(rec.BaseURL)
 		}
-		r.endpoints[i] = e
+		if e.URL != "" {
+			r.endpoints = append(r.endpoints, e)
+		}
 	}
 	return r
 }
@@ -159,7 +167,7 @@ func versioned(base string) string {
 
 // Ask is what a client wants, as far as it matters for choosing connections.
 type Ask struct {
-	Dialect dialect.Name
+	Dialect dialect.Dialect
 	Model   string
 	// Admits tells whether the client brought what a passthrough connection
 	// needs. A nil func admits none.

@@ -164,8 +164,9 @@ func (s *Service) Providers(context.Context) ([]Provider, error) {
 			v.KnownModels = append(v.KnownModels, known)
 		}
 		for _, e := range p.Endpoints {
-			v.Dialects = append(v.Dialects, string(e.Dialect))
-			v.BaseURLs[string(e.Dialect)] = e.URL
+			name := string(e.Dialect.Traits().Name)
+			v.Dialects = append(v.Dialects, name)
+			v.BaseURLs[name] = e.URL
 		}
 		for _, c := range p.Credentials {
 			v.Credentials = append(v.Credentials, string(c))

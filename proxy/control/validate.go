@@ -49,10 +49,10 @@ func checkRecord(r ConnectionRecord, p catalog.Provider, hasKey bool, others []*
 	checkURL(&bad, r, p)
 	checkProxy(&bad, r)
 	for _, d := range r.Dialects {
-		if !slices.Contains(dialect.All, dialect.Name(d)) {
-			bad.add("dialects", "%q is no dialect; use anthropic, chat or responses", d)
-		} else if _, ok := p.Endpoint(dialect.Name(d)); !ok {
-			bad.add("dialects", "%s does not speak %s", p.Name, dialect.Name(d).Title())
+		if known, ok := dialect.Of(dialect.Name(d)); !ok {
+			bad.add("dialects", "%q is no dialect; use one of %s", d, strings.Join(dialect.Names(), ", "))
+		} else if _, ok := p.Endpoint(known); !ok {
+			bad.add("dialects", "%s does not speak %s", p.Name, known.Traits().Title)
 		}
 	}
 	if len(r.DefaultModel) > maxModel || strings.ContainsFunc(r.DefaultModel, unicode.IsControl) {

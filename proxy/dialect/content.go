@@ -10,12 +10,12 @@ import (
 // combos and session affinity choose by. Reading it costs a walk through the
 // body, so it is read only where it is asked for.
 type Content struct {
-	raw  []byte
-	name Name
+	raw []byte
+	d   Dialect
 }
 
-// Content returns a reader of a request body.
-func (n Name) Content(raw []byte) Content { return Content{raw, n} }
+// NewContent returns a reader of a request body.
+func NewContent(d Dialect, raw []byte) Content { return Content{raw, d} }
 
 // Text returns the field at a path if it is text.
 func (c Content) Text(path string) string {
@@ -34,7 +34,7 @@ type Turn struct{ Role, Text string }
 
 // Turns returns the conversation.
 func (c Content) Turns() []Turn {
-	list := gjson.GetBytes(c.raw, c.name.turns())
+	list := gjson.GetBytes(c.raw, c.d.Traits().Turns)
 	if list.Type == gjson.String {
 		return []Turn{{"user", list.Str}}
 	}
@@ -50,7 +50,7 @@ func (c Content) Turns() []Turn {
 
 // FirstUser returns the text of the first user turn; it stops there.
 func (c Content) FirstUser() string {
-	list := gjson.GetBytes(c.raw, c.name.turns())
+	list := gjson.GetBytes(c.raw, c.d.Traits().Turns)
 	if list.Type == gjson.String {
 		return list.Str
 	}
@@ -95,7 +95,7 @@ func (c Content) UsesTools() bool {
 // HasImages reports whether a message of the conversation holds a picture.
 func (c Content) HasImages() bool {
 	found := false
-	gjson.GetBytes(c.raw, c.name.turns()).ForEach(func(_, m gjson.Result) bool {
+	gjson.GetBytes(c.raw, c.d.Traits().Turns).ForEach(func(_, m gjson.Result) bool {
 		m.Get("content").ForEach(func(_, part gjson.Result) bool {
 			switch part.Get("type").Str {
 			case "image", "image_url", "input_image":
@@ -136,30 +136,5 @@ func (c Content) StablePrefix() []byte {
 	for _, path := range []string{"system", "instructions", "tools"} {
 		out = append(out, gjson.GetBytes(c.raw, path).Raw...)
 	}
-	if c.name == Chat {
-		if m := gjson.GetBytes(c.raw, "messages.0"); m.Get("role").Str == "system" || m.Get("role").Str == "developer" {
-			out = append(out, m.Raw...)
-		}
-	}
-	return out
-}
-
-// AnswerText returns the text of a JSON answer, empty when it has none.
-func (n Name) AnswerText(doc []byte) string {
-	switch n {
-	case Anthropic:
-		return textOf(gjson.GetBytes(doc, "content"))
-	case Chat:
-		return textOf(gjson.GetBytes(doc, "choices.0.message.content"))
-	case Responses:
-		var parts []string
-		gjson.GetBytes(doc, "output").ForEach(func(_, item gjson.Result) bool {
-			if t := textOf(item.Get("content")); item.Get("type").Str == "message" && t != "" {
-				parts = append(parts, t)
-			}
-			return true
-		})
-		return strings.Join(parts, "\n")
-	}
-	return ""
+	return append(out, c.d.standing(c.raw)...)
 }

@@ -14,7 +14,7 @@ import (
 type Edit struct {
 	Blocking   bool   // ask for one JSON answer instead of a stream
 	NoTools    bool   // take the tools out
-	Background bool   // take the Responses field "background" out
+	Background bool   // take the field "background" out
 	System     string // one more system turn, empty for none
 	User       string // replaces what the user said last, unless empty
 	MaxTools   int    // keep the first so many tools, 0: all
@@ -54,38 +54,38 @@ func (d *editor) drop(paths ...string) {
 	}
 }
 
-// Apply returns the body with the edit made. The original is left alone, so
+// Apply returns a body of the dialect with the edit made. The original is left alone, so
 // that one target's edits never reach the next (#7847).
-func (n Name) Apply(raw []byte, e Edit) ([]byte, error) {
-	d := &editor{raw: raw}
+func Apply(d Dialect, raw []byte, e Edit) ([]byte, error) {
+	b := &editor{raw: raw}
 	if e.Blocking {
-		d.drop("stream", "stream_options")
+		b.drop("stream", "stream_options")
 	}
 	if e.Background {
-		d.drop("background")
+		b.drop("background")
 	}
 	if e.NoTools {
-		d.drop("tools", "tool_choice", "parallel_tool_calls")
+		b.drop("tools", "tool_choice", "parallel_tool_calls")
 	} else {
-		n.trimTools(d, &e)
+		b.trimTools(&e)
 	}
-	if e.System != "" {
-		n.addSystem(d, e.System)
+	if e.System != "" && b.err == nil {
+		d.addSystem(b, e.System)
 	}
 	if e.User != "" {
-		n.replaceUser(d, e.User)
+		b.replaceUser(d.Traits().Turns, e.User)
 	}
 	if e.MaxOutput > 0 {
-		n.capOutput(d, e.MaxOutput)
+		b.capOutput(d.Traits().Limits, e.MaxOutput)
 	}
-	if d.err != nil {
-		return nil, fmt.Errorf("edit the request: %w", d.err)
+	if b.err != nil {
+		return nil, fmt.Errorf("edit the request: %w", b.err)
 	}
-	return d.raw, nil
+	return b.raw, nil
 }
 
 // trimTools keeps the tools that are wanted, in their order.
-func (n Name) trimTools(d *editor, e *Edit) {
+func (d *editor) trimTools(e *Edit) {
 	if e.MaxTools == 0 && e.KeepTool == nil || d.err != nil {
 		return
 	}
@@ -114,54 +114,11 @@ func (n Name) trimTools(d *editor, e *Edit) {
 	}
 }
 
-// addSystem puts a system turn behind those that there are.
-func (n Name) addSystem(d *editor, text string) {
-	if d.err != nil {
-		return
-	}
-	switch n {
-	case Anthropic:
-		switch s := gjson.GetBytes(d.raw, "system"); {
-		case s.IsArray():
-			d.set("system.-1", map[string]any{"type": "text", "text": text})
-		case s.Str != "":
-			d.set("system", s.Str+"\n\n"+text)
-		default:
-			d.set("system", text)
-		}
-	case Responses:
-		if s := gjson.GetBytes(d.raw, "instructions").Str; s != "" {
-			text = s + "\n\n" + text
-		}
-		d.set("instructions", text)
-	case Chat:
-		list := gjson.GetBytes(d.raw, "messages").Array()
-		at := 0
-		for at < len(list) && (list[at].Get("role").Str == "system" || list[at].Get("role").Str == "developer") {
-			at++
-		}
-		out := []byte{'['}
-		for i := 0; i <= len(list); i++ {
-			if i == at {
-				turn, err := sjson.SetBytes([]byte(`{"role":"system"}`), "content", text)
-				d.err = err
-				out = append(append(out, turn...), ',')
-			}
-			if i < len(list) {
-				out = append(append(out, list[i].Raw...), ',')
-			}
-		}
-		out[len(out)-1] = ']'
-		d.setRaw("messages", string(out))
-	}
-}
-
 // replaceUser puts text in place of what the user said last.
-func (n Name) replaceUser(d *editor, text string) {
+func (d *editor) replaceUser(field, text string) {
 	if d.err != nil {
 		return
 	}
-	field := n.turns()
 	list := gjson.GetBytes(d.raw, field)
 	if !list.IsArray() {
 		d.set(field, text) // the input of a Responses request may be bare text
@@ -177,23 +134,9 @@ func (n Name) replaceUser(d *editor, text string) {
 	d.set(field+".-1", map[string]any{"role": "user", "content": text})
 }
 
-// turns is the field that holds the conversation.
-func (n Name) turns() string {
-	if n == Responses {
-		return "input"
-	}
-	return "messages"
-}
-
-// capOutput lowers the number of tokens asked for.
-func (n Name) capOutput(d *editor, limit int64) {
-	fields := []string{"max_tokens"}
-	switch n {
-	case Chat:
-		fields = []string{"max_completion_tokens", "max_tokens"}
-	case Responses:
-		fields = []string{"max_output_tokens"}
-	}
+// capOutput lowers the number of tokens asked for in any of the fields, and sets
+// the last where none is given.
+func (d *editor) capOutput(fields []string, limit int64) {
 	given := false
 	for _, f := range fields {
 		if v := gjson.GetBytes(d.raw, f); v.Exists() {

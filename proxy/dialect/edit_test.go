@@ -27,7 +27,7 @@ func TestApply(t *testing.T) {
 	onlyA := func(name string) bool { return name == "a" }
 	for _, tt := range []struct {
 		name string
-		d    Name
+		d    Dialect
 		e    Edit
 		in   string
 		want string
@@ -54,7 +54,7 @@ func TestApply(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			before := strings.Clone(tt.in)
 			raw := []byte(tt.in)
-			got, err := tt.d.Apply(raw, tt.e)
+			got, err := Apply(tt.d, raw, tt.e)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -67,7 +67,7 @@ func TestApply(t *testing.T) {
 }
 
 func TestContent(t *testing.T) {
-	c := Chat.Content([]byte(`{"messages":[{"role":"system","content":"be brief"},{"role":"user","content":[{"type":"text","text":"a"},{"type":"image_url"},{"type":"text","text":"b"}]},
+	c := NewContent(Chat, []byte(`{"messages":[{"role":"system","content":"be brief"},{"role":"user","content":[{"type":"text","text":"a"},{"type":"image_url"},{"type":"text","text":"b"}]},
 		{"role":"assistant","content":"c"},{"role":"user","content":"d"}],"tools":[{}],"tool_choice":"auto","response_format":{"type":"json_schema"},"max_completion_tokens":7,"metadata":{"session_id":"s","n":3}}`))
 	if got := c.FirstUser(); got != "a\nb" {
 		t.Errorf("first user %q", got)
@@ -84,20 +84,20 @@ func TestContent(t *testing.T) {
 	if p := string(c.StablePrefix()); !strings.Contains(p, "be brief") || strings.Contains(p, `"d"`) {
 		t.Errorf("prefix %s", p)
 	}
-	none := Responses.Content([]byte(`{"input":"hello","tools":[{}],"tool_choice":"none"}`))
+	none := NewContent(Responses, []byte(`{"input":"hello","tools":[{}],"tool_choice":"none"}`))
 	if none.FirstUser() != "hello" || none.UsesTools() || none.HasImages() || none.WantsSchema() || none.MaxOutput() != 0 {
 		t.Error("a plain input is read wrongly")
 	}
 }
 
 func TestAnswerText(t *testing.T) {
-	for d, doc := range map[Name]string{
+	for d, doc := range map[Dialect]string{
 		Anthropic: `{"content":[{"type":"text","text":"yes"}]}`,
 		Chat:      `{"choices":[{"message":{"content":"yes"}}]}`,
 		Responses: `{"output":[{"type":"reasoning"},{"type":"message","content":[{"type":"output_text","text":"yes"}]}]}`,
 	} {
 		if got := d.AnswerText([]byte(doc)); got != "yes" {
-			t.Errorf("%s: %q", d, got)
+			t.Errorf("%T: %q", d, got)
 		}
 	}
 }
@@ -113,9 +113,9 @@ func FuzzApply(f *testing.F) {
 			return
 		}
 		for _, d := range All {
-			out, err := d.Apply([]byte(raw), Edit{Blocking: true, System: "s", User: "u", MaxTools: 1, MaxOutput: 9})
+			out, err := Apply(d, []byte(raw), Edit{Blocking: true, System: "s", User: "u", MaxTools: 1, MaxOutput: 9})
 			if err == nil && !json.Valid(out) {
-				t.Errorf("%s made %q of %q", d, out, raw)
+				t.Errorf("%T made %q of %q", d, out, raw)
 			}
 		}
 	})

@@ -3,7 +3,6 @@ package dialect
 import (
 	"bytes"
 	"encoding/json"
-	"maps"
 
 	"github.com/tidwall/gjson"
 )
@@ -16,49 +15,6 @@ type Refusal struct {
 	Message string // for people: what happened, what it means, when it ends
 	// Extra are further fields of the error object, such as reset_seconds.
 	Extra map[string]any
-}
-
-// ErrorBody writes the refusal as a JSON body of the dialect.
-func (n Name) ErrorBody(r Refusal) []byte {
-	e := map[string]any{"type": r.Type, "message": r.Message}
-	maps.Copy(e, r.Extra)
-	if r.Code != "" {
-		e["code"] = r.Code
-	}
-	var body map[string]any
-	if n == Anthropic {
-		body = map[string]any{"type": "error", "error": e}
-	} else {
-		e["type"] = openAIType(r.Type)
-		e["param"] = nil
-		if r.Code == "" {
-			e["code"] = nil
-		}
-		body = map[string]any{"error": e}
-	}
-	return marshal(body)
-}
-
-// ErrorEvent writes the refusal as the event that ends a broken stream.
-func (n Name) ErrorEvent(r Refusal) []byte {
-	switch n {
-	case Anthropic:
-		return frame("error", n.ErrorBody(r))
-	case Responses:
-		code := "server_error"
-		if r.Status == http429 {
-			// Codex reads the wait from the words of this code's message.
-			code = "rate_limit_exceeded"
-		}
-		return frame("response.failed", marshal(map[string]any{
-			"type": "response.failed",
-			"response": map[string]any{
-				"object": "response", "status": "failed",
-				"error": map[string]any{"code": code, "message": r.Message},
-			},
-		}))
-	}
-	return frame("", n.ErrorBody(r))
 }
 
 // http429 is "too many requests"; this package does not know HTTP.
@@ -85,17 +41,6 @@ func marshal(v any) []byte {
 		return []byte(`{"error":{"message":"internal error"}}`)
 	}
 	return bytes.TrimRight(b.Bytes(), "\n")
-}
-
-// openAIType is the OpenAI word for an Anthropic error type.
-func openAIType(t string) string {
-	switch t {
-	case "api_error", "timeout_error", "overloaded_error":
-		return "server_error"
-	case "not_found_error", "request_too_large":
-		return "invalid_request_error"
-	}
-	return t
 }
 
 // TypeFor is the Anthropic error type that goes with a status.

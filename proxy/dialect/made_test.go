@@ -12,7 +12,7 @@ import (
 )
 
 // answers are whole JSON answers of each dialect that a stream can say as well.
-var answers = map[Name][]string{
+var answers = map[Dialect][]string{
 	Anthropic: {
 		`{"id":"msg_1","type":"message","role":"assistant","model":"m","content":[{"type":"text","text":"hi \u2028 \"there\"\n"}],"stop_reason":"end_turn","stop_sequence":null,"usage":{"input_tokens":3,"cache_read_input_tokens":2,"output_tokens":7}}`,
 		`{"id":"msg_1","type":"message","role":"assistant","model":"m","content":[{"type":"thinking","thinking":"hm","signature":"sig=="},{"type":"redacted_thinking","data":"xx"},{"type":"text","text":"I look","citations":[{"type":"char_location","cited_text":"c","document_index":0}]},{"type":"tool_use","id":"t1","name":"w","input":{"p":"a\nb","n":[1,2.50,12345678901234567890]}},{"type":"tool_use","id":"t2","name":"w","input":{}}],"stop_reason":"tool_use","stop_sequence":null,"usage":{"input_tokens":3,"output_tokens":7,"server_tool_use":{"web_search_requests":1}}}`,
@@ -32,14 +32,14 @@ var answers = map[Name][]string{
 }
 
 // play reads a stream with the reader and the assembly.
-func play(n Name, stream []byte) (r *Reader, a *Assembly, usage Usage, names []string) {
-	r, a = reading(n), n.Assembly()
+func play(n Dialect, stream []byte) (r *Reader, a *Assembly, usage Usage, names []string) {
+	r, a = reading(n), NewAssembly(n)
 	scan := sse.Scanner{MaxData: 1 << 20}
 	scan.Feed(stream, func(e sse.Event) bool {
 		p := r.Read(e)
 		usage.Event(n, p, e)
 		a.See(e)
-		if n != Chat && n.EventName(e.Data) != string(e.Name) {
+		if n != Chat && EventName(n, e.Data) != string(e.Name) {
 			names = append(names, string(e.Name))
 		}
 		return true
@@ -53,13 +53,13 @@ func TestAnswersSurviveTheChangeOfForm(t *testing.T) {
 	for n, docs := range answers {
 		for _, doc := range docs {
 			for _, layout := range []string{doc, gjson.Get(doc, "@pretty").Raw} {
-				stream, ok := n.StreamOf([]byte(layout), true)
+				stream, ok := StreamOf(n, []byte(layout), true)
 				if !ok {
-					t.Fatalf("%s: no stream of %s", n, doc)
+					t.Fatalf("%T: no stream of %s", n, doc)
 				}
 				r, a, usage, names := play(n, stream)
 				if !r.Complete() || r.Missing() != nil || r.CloseBlock() != nil || len(names) > 0 {
-					t.Errorf("%s: not complete, or wrong names %v: %s", n, names, stream)
+					t.Errorf("%T: not complete, or wrong names %v: %s", n, names, stream)
 				}
 				var want Usage
 				want.Document(n, []byte(doc))
@@ -67,11 +67,11 @@ func TestAnswersSurviveTheChangeOfForm(t *testing.T) {
 					usage.Stop = want.Stop // the last to end has the word
 				}
 				if usage != want {
-					t.Errorf("%s: figures %+v, want %+v", n, usage, want)
+					t.Errorf("%T: figures %+v, want %+v", n, usage, want)
 				}
 				got, ok := a.Document()
 				if !ok || !equalJSON(t, got, []byte(doc)) {
-					t.Errorf("%s: got %s\nwant %s\nfrom %s", n, got, doc, stream)
+					t.Errorf("%T: got %s\nwant %s\nfrom %s", n, got, doc, stream)
 				}
 			}
 		}
@@ -93,14 +93,14 @@ func equalJSON(t *testing.T, a, b []byte) bool {
 
 // What is no complete answer of the dialect makes no stream.
 func TestNoStreamOfWhatIsNoAnswer(t *testing.T) {
-	for n, docs := range map[Name][]string{
+	for n, docs := range map[Dialect][]string{
 		Anthropic: {`{}`, `[]`, `{"content":"x"}`, `{"content":[`, `{"choices":[{"message":{"content":"x"}}]}`},
 		Chat:      {`{"choices":[]}`, `{"choices":[{"text":"x"}]}`, `{"choices":[{"message":null}]}`, answers[Anthropic][0]},
 		Responses: {`{"output":{}}`, `{"output":[],"status":"in_progress"}`, `{"output":[],"status":"queued"}`, answers[Chat][0]},
 	} {
 		for _, doc := range docs {
-			if stream, ok := n.StreamOf([]byte(doc), false); ok {
-				t.Errorf("%s %s: %s", n, doc, stream)
+			if stream, ok := StreamOf(n, []byte(doc), false); ok {
+				t.Errorf("%T %s: %s", n, doc, stream)
 			}
 		}
 	}
@@ -113,13 +113,13 @@ func TestNoStreamOfWhatIsNoAnswer(t *testing.T) {
 func TestNoAnswerOfHalfAStream(t *testing.T) {
 	for n, docs := range answers {
 		for _, doc := range docs {
-			stream, _ := n.StreamOf([]byte(doc), true)
+			stream, _ := StreamOf(n, []byte(doc), true)
 			events := strings.SplitAfter(string(stream), "\n\n")
 			for cut := range events {
 				half := strings.Join(events[:cut], "")
 				r, a, _, _ := play(n, []byte(half))
 				if _, ok := a.Document(); ok != r.Complete() {
-					t.Errorf("%s: an answer of an incomplete stream: %s", n, half)
+					t.Errorf("%T: an answer of an incomplete stream: %s", n, half)
 				}
 			}
 		}
@@ -131,7 +131,7 @@ func TestNoAnswerOfHalfAStream(t *testing.T) {
 func FuzzForms(f *testing.F) {
 	for i, n := range All {
 		for _, doc := range answers[n] {
-			stream, _ := n.StreamOf([]byte(doc), true)
+			stream, _ := StreamOf(n, []byte(doc), true)
 			f.Add(uint8(i), []byte(doc))
 			f.Add(uint8(i), stream)
 			f.Add(uint8(i), stream[:len(stream)/2])
@@ -140,7 +140,7 @@ func FuzzForms(f *testing.F) {
 	f.Add(uint8(0), []byte(`{"content":[1,null,{"type":"text"}],"usage":[]}`))
 	f.Fuzz(func(t *testing.T, at uint8, raw []byte) {
 		n := All[int(at)%len(All)]
-		if stream, ok := n.StreamOf(raw, true); ok {
+		if stream, ok := StreamOf(n, raw, true); ok {
 			r, a, _, _ := play(n, stream)
 			if !r.Complete() {
 				t.Fatalf("not complete: %q", stream)

@@ -77,8 +77,8 @@ const maxEventName = 64
 // or as much of it as has come, where the dialect has named events: vendors'
 // parsers read no event without its name (case Q14). It is empty when the data
 // has none.
-func (n Name) EventName(data []byte) string {
-	if n != Anthropic && n != Responses {
+func EventName(d Dialect, data []byte) string {
+	if !d.Traits().NamedEvents {
 		return ""
 	}
 	kind := gjson.GetBytes(data, "type").Str
@@ -96,18 +96,7 @@ func (n Name) EventName(data []byte) string {
 // LegitimatelyEmpty reports whether an answer without content may be right: the
 // finish reason given in this event's data says that the limit or a tool ended
 // it (case P30).
-func (n Name) LegitimatelyEmpty(data []byte) bool {
-	var why string
-	switch n {
-	case Anthropic:
-		why = gjson.GetBytes(data, "delta.stop_reason").Str
-	case Chat:
-		why = gjson.GetBytes(data, "choices.0.finish_reason").Str
-	case Responses:
-		why = gjson.GetBytes(data, "response.incomplete_details.reason").Str
-	}
-	return endsEmpty(why)
-}
+func LegitimatelyEmpty(d Dialect, data []byte) bool { return endsEmpty(d.finish(data)) }
 
 // endsEmpty reports whether an answer that ended for this reason may be empty.
 func endsEmpty(why string) bool {
@@ -115,26 +104,6 @@ func endsEmpty(why string) bool {
 	case "max_tokens", "tool_use", "length", "tool_calls", "function_call", "content_filter", "refusal",
 		"max_output_tokens", "stop_sequence", "pause_turn", "model_context_window_exceeded":
 		return true
-	}
-	return false
-}
-
-// EmptyDocument reports whether a whole JSON answer says nothing although
-// nothing explains it: no text, no call, no refusal, and not ended by a limit
-// or a tool (case P30). Answers of other forms are never empty.
-func (n Name) EmptyDocument(doc []byte) bool {
-	switch n {
-	case Anthropic:
-		r := gjson.GetManyBytes(doc, "type", "content", "content.#", "stop_reason")
-		return r[0].Str == "message" && r[1].IsArray() && r[2].Int() == 0 && !endsEmpty(r[3].Str)
-	case Chat:
-		r := gjson.GetManyBytes(doc, "choices.#", "choices.0.message", "choices.0.finish_reason")
-		m := r[1]
-		return r[0].Int() == 1 && m.IsObject() && m.Get("content").String() == "" && !m.Get("tool_calls.0").Exists() &&
-			!m.Get("function_call").IsObject() && !m.Get("audio").IsObject() && m.Get("refusal").String() == "" && !endsEmpty(r[2].Str)
-	case Responses:
-		r := gjson.GetManyBytes(doc, "object", "status", "output", "output.#")
-		return r[0].Str == "response" && r[1].Str == "completed" && r[2].IsArray() && r[3].Int() == 0
 	}
 	return false
 }

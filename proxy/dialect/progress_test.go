@@ -9,14 +9,14 @@ import (
 	"breakwater/proxy/sse"
 )
 
-func reading(n Name) *Reader {
-	r := n.Reader(1)
+func reading(n Dialect) *Reader {
+	r := NewReader(n, 1)
 	return &r
 }
 
 func TestReadProgress(t *testing.T) {
 	tests := []struct {
-		dialect    Name
+		dialect    Dialect
 		event      string
 		data       string
 		want       Progress
@@ -85,7 +85,7 @@ func TestReadProgress(t *testing.T) {
 		{Chat, "", ` [DONE] `, Done, Done, false},
 	}
 	for _, tt := range tests {
-		t.Run(string(tt.dialect)+" "+tt.event+" "+tt.data, func(t *testing.T) {
+		t.Run(string(tt.dialect.Traits().Name)+" "+tt.event+" "+tt.data, func(t *testing.T) {
 			e := sse.Event{Name: []byte(tt.event), Data: []byte(tt.data)}
 			if got := reading(tt.dialect).Read(e); got != tt.want {
 				t.Errorf("Read: got %d, want %d", got, tt.want)
@@ -115,14 +115,14 @@ func TestLegitimatelyEmpty(t *testing.T) {
 		`{"delta":{"stop_reason":"max_tokens"}}`: true, `{"delta":{"stop_reason":"tool_use"}}`: true,
 		`{"delta":{"stop_reason":"end_turn"}}`: false, ``: false,
 	} {
-		if got := Anthropic.LegitimatelyEmpty([]byte(data)); got != want {
+		if got := LegitimatelyEmpty(Anthropic, []byte(data)); got != want {
 			t.Errorf("case P30 %s: got %v", data, got)
 		}
 	}
-	if !Chat.LegitimatelyEmpty([]byte(`{"choices":[{"finish_reason":"length"}]}`)) || Chat.LegitimatelyEmpty([]byte(`{"choices":[{"finish_reason":"stop"}]}`)) {
+	if !LegitimatelyEmpty(Chat, []byte(`{"choices":[{"finish_reason":"length"}]}`)) || LegitimatelyEmpty(Chat, []byte(`{"choices":[{"finish_reason":"stop"}]}`)) {
 		t.Error("chat")
 	}
-	if !Responses.LegitimatelyEmpty([]byte(`{"response":{"incomplete_details":{"reason":"max_output_tokens"}}}`)) {
+	if !LegitimatelyEmpty(Responses, []byte(`{"response":{"incomplete_details":{"reason":"max_output_tokens"}}}`)) {
 		t.Error("responses")
 	}
 }
@@ -130,7 +130,7 @@ func TestLegitimatelyEmpty(t *testing.T) {
 func TestErrorBodiesAreThoseOfTheDialect(t *testing.T) {
 	ref := Refusal{Status: 429, Type: "rate_limit_error", Code: "c", Message: "wait <now> & then", Extra: map[string]any{"reset_seconds": 3}}
 	for _, d := range All {
-		t.Run(string(d), func(t *testing.T) {
+		t.Run(string(d.Traits().Name), func(t *testing.T) {
 			raw := d.ErrorBody(ref)
 			var body struct {
 				Type  string

@@ -5,7 +5,7 @@ import "testing"
 func TestAnswersThatOnlyReason(t *testing.T) {
 	for _, tt := range []struct {
 		name string
-		d    Name
+		d    Dialect
 		doc  string
 		want bool
 	}{
@@ -19,7 +19,7 @@ func TestAnswersThatOnlyReason(t *testing.T) {
 		{"anthropic", Anthropic, `{"content":[{"type":"thinking"}],"usage":{"output_tokens":10}}`, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := tt.d.OnlyReasoned([]byte(tt.doc)); got != tt.want {
+			if got := OnlyReasoned(tt.d, []byte(tt.doc)); got != tt.want {
 				t.Errorf("got %v", got)
 			}
 		})

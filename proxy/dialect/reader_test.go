@@ -9,7 +9,7 @@ import (
 )
 
 // pool are events of each dialect, with what each may mean.
-var pool = map[Name][]string{
+var pool = map[Dialect][]string{
 	Anthropic: {
 		`{"type":"message_start","message":{"content":[],"usage":{"input_tokens":1}}}`, `{"type":"ping"}`,
 		`{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`,
@@ -41,10 +41,10 @@ var pool = map[Name][]string{
 func TestReadersAgreeOnTheEnd(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		n := rapid.SampledFrom(All).Draw(rt, "dialect")
-		full, quick := n.Reader(1), n.Reader(1)
+		full, quick := NewReader(n, 1), NewReader(n, 1)
 		ended, failed := false, false
 		for _, data := range rapid.SliceOfN(rapid.SampledFrom(pool[n]), 0, 12).Draw(rt, "events") {
-			e := sse.Event{Name: []byte(n.EventName([]byte(data))), Data: []byte(data)}
+			e := sse.Event{Name: []byte(EventName(n, []byte(data))), Data: []byte(data)}
 			p := full.Read(e)
 			if quick.Said() {
 				if q := quick.ReadEnd(e); (p >= Finish || q >= Finish) && p != q {
@@ -70,7 +70,7 @@ func TestTheEndOfACallIsOutput(t *testing.T) {
 	call := pool[Chat][2]
 	for _, tt := range []struct {
 		name   string
-		n      Name
+		n      Dialect
 		events []string
 		want   []Progress
 	}{

@@ -1,8 +1,6 @@
 package dialect
 
 import (
-	"bytes"
-	"encoding/json"
 	"strings"
 	"unicode/utf8"
 
@@ -15,6 +13,7 @@ import (
 // Thread is what must be known of an answer whose rest may have to be fetched
 // by another request: its text, and the names under which it was sent.
 type Thread struct {
+	d    resumer
 	text strings.Builder
 	// called tells that a tool call was seen: half a call cannot be continued.
 	called bool
@@ -33,8 +32,28 @@ type Thread struct {
 // hardly be accepted.
 const maxThread = 1 << 20
 
+// resumer is a dialect whose answers can be continued.
+type resumer interface {
+	// follow notes the names under which an event was sent.
+	follow(t *Thread, e sse.Event, kind DeltaKind)
+	// resume adds a turn of the assistant to a request. It returns false when the
+	// body does not allow it.
+	resume(body []byte, said map[string]any) ([]byte, bool)
+	// ending writes the rest of the answer and its end.
+	ending(t *Thread, rest string, next *Thread) []byte
+}
+
+// NewThread returns a thread of one answer, nil when answers of the dialect
+// cannot be continued.
+func NewThread(d Dialect) *Thread {
+	if r, ok := d.(resumer); ok {
+		return &Thread{d: r}
+	}
+	return nil
+}
+
 // See follows the answer.
-func (t *Thread) See(n Name, e sse.Event, kind DeltaKind, text string) {
+func (t *Thread) See(e sse.Event, kind DeltaKind, text string) {
 	switch kind {
 	case ToolDelta:
 		t.called = true
@@ -45,23 +64,7 @@ func (t *Thread) See(n Name, e sse.Event, kind DeltaKind, text string) {
 		}
 		t.text.WriteString(text)
 	}
-	if n == Chat {
-		if len(t.head) == 0 && gjson.GetBytes(e.Data, "choices.0").Exists() {
-			t.head = bytes.Clone(e.Data)
-		}
-		if s := gjson.GetBytes(e.Data, "choices.0.finish_reason").Str; s != "" {
-			t.stop = s
-		}
-		return
-	}
-	t.seq = max(t.seq, gjson.GetBytes(e.Data, "sequence_number").Int())
-	switch r := gjson.GetBytes(e.Data, "response"); {
-	case kind == TextDelta:
-		t.item.id = gjson.GetBytes(e.Data, "item_id").Str
-		t.item.output, t.item.content = gjson.GetBytes(e.Data, "output_index").Int(), gjson.GetBytes(e.Data, "content_index").Int()
-	case r.IsObject():
-		t.head = []byte(r.Raw)
-	}
+	t.d.follow(t, e, kind)
 }
 
 // Continuable reports whether the answer so far can be continued: it has text
@@ -72,21 +75,8 @@ func (t *Thread) Continuable() bool {
 
 // Request returns the request that asks for the rest: the same, with the text
 // so far as the assistant's words. ok is false when the body does not allow it.
-func (t *Thread) Request(n Name, body []byte) (out []byte, ok bool) {
-	said := map[string]any{"role": "assistant", "content": t.text.String()}
-	if n == Chat {
-		if !gjson.GetBytes(body, "messages").IsArray() {
-			return nil, false
-		}
-		return set(body, "messages.-1", said)
-	}
-	switch input := gjson.GetBytes(body, "input"); {
-	case input.Type == gjson.String:
-		return set(body, "input", []any{map[string]any{"role": "user", "content": input.Str}, said})
-	case input.IsArray():
-		return set(body, "input.-1", said)
-	}
-	return nil, false
+func (t *Thread) Request(body []byte) (out []byte, ok bool) {
+	return t.d.resume(body, map[string]any{"role": "assistant", "content": t.text.String()})
 }
 
 func set(doc []byte, path string, value any) ([]byte, bool) {
@@ -127,55 +117,4 @@ func (t *Thread) Rest(next *Thread) (rest string, ok bool) {
 
 // End writes the rest of the answer and its end, as the stream that the client
 // reads would have gone on. next is the continuation, complete.
-func (t *Thread) End(n Name, rest string, next *Thread) []byte {
-	if n == Chat {
-		return t.endChat(rest, next.stop)
-	}
-	return t.endResponses(rest, next)
-}
-
-func (t *Thread) endChat(rest, stop string) []byte {
-	if stop == "" {
-		stop = "stop"
-	}
-	chunk := func(delta map[string]any, finish any) []byte {
-		out, _ := set(t.head, "choices", []any{map[string]any{"index": 0, "delta": delta, "finish_reason": finish}})
-		if plain, err := sjson.DeleteBytes(out, "usage"); err == nil {
-			out = plain
-		}
-		return frame("", out)
-	}
-	var b []byte
-	if rest != "" {
-		b = chunk(map[string]any{"content": rest}, nil)
-	}
-	b = append(b, chunk(map[string]any{}, stop)...)
-	return append(b, "data: [DONE]\n\n"...)
-}
-
-func (t *Thread) endResponses(rest string, next *Thread) []byte {
-	var b []byte
-	whole := t.text.String() + rest
-	put := func(kind string, fields map[string]any) {
-		t.seq++
-		fields["type"], fields["sequence_number"] = kind, t.seq
-		b = append(b, frame(kind, marshal(fields))...)
-	}
-	at := func(key string, value any) map[string]any {
-		return map[string]any{"item_id": t.item.id, "output_index": t.item.output, "content_index": t.item.content, key: value}
-	}
-	if rest != "" {
-		put("response.output_text.delta", at("delta", rest))
-	}
-	part := map[string]any{"type": "output_text", "text": whole, "annotations": []any{}}
-	item := map[string]any{"id": t.item.id, "type": "message", "status": "completed", "role": "assistant", "content": []any{part}}
-	put("response.output_text.done", at("text", whole))
-	put("response.content_part.done", at("part", part))
-	put("response.output_item.done", map[string]any{"output_index": t.item.output, "item": item})
-	done, _ := set(next.head, "output", []any{item})
-	if id := gjson.GetBytes(t.head, "id").Str; id != "" {
-		done, _ = set(done, "id", id)
-	}
-	put("response.completed", map[string]any{"response": json.RawMessage(done)})
-	return b
-}
+func (t *Thread) End(rest string, next *Thread) []byte { return t.d.ending(t, rest, next) }

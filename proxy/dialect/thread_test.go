@@ -10,9 +10,9 @@ import (
 )
 
 func thread(text string) *Thread {
-	t := &Thread{}
-	t.See(Chat, sse.Event{Data: []byte(`{"id":"c1","model":"m","choices":[{"index":0,"delta":{"role":"assistant"}}]}`)}, NoDelta, "")
-	t.See(Chat, sse.Event{}, TextDelta, text)
+	t := NewThread(Chat)
+	t.See(sse.Event{Data: []byte(`{"id":"c1","model":"m","choices":[{"index":0,"delta":{"role":"assistant"}}]}`)}, NoDelta, "")
+	t.See(sse.Event{}, TextDelta, text)
 	return t
 }
 
@@ -42,16 +42,15 @@ func TestOverlapOfAContinuation(t *testing.T) {
 		})
 	}
 	called := thread("one two three four")
-	called.See(Chat, sse.Event{}, ToolDelta, "")
+	called.See(sse.Event{}, ToolDelta, "")
 	if _, ok := thread("one two three").Rest(called); ok || called.Continuable() {
 		t.Error("a tool call was continued")
 	}
 }
 
 func TestRequestOfAContinuation(t *testing.T) {
-	th := thread(`say "hi"`)
 	for _, tt := range []struct {
-		n          Name
+		n          Dialect
 		body, path string
 		ok         bool
 	}{
@@ -61,7 +60,9 @@ func TestRequestOfAContinuation(t *testing.T) {
 		{Responses, `{"model":"m","input":[{"role":"user","content":"x"}]}`, "input.1", true},
 		{Responses, `{"model":"m"}`, "", false},
 	} {
-		out, ok := th.Request(tt.n, []byte(tt.body))
+		th := NewThread(tt.n)
+		th.See(sse.Event{}, TextDelta, `say "hi"`)
+		out, ok := th.Request([]byte(tt.body))
 		if ok != tt.ok {
 			t.Errorf("%s: %v", tt.body, ok)
 		}
@@ -73,7 +74,7 @@ func TestRequestOfAContinuation(t *testing.T) {
 
 // Case 181: what ends a stream.
 // reads returns a reader that has read one event.
-func reads(n Name, name, data string) *Reader {
+func reads(n Dialect, name, data string) *Reader {
 	r := reading(n)
 	r.Read(sse.Event{Name: []byte(name), Data: []byte(data)})
 	return r
@@ -81,7 +82,7 @@ func reads(n Name, name, data string) *Reader {
 
 func TestTerminalMarkers(t *testing.T) {
 	for _, tt := range []struct {
-		n          Name
+		n          Dialect
 		name, data string
 		want       bool
 	}{
@@ -93,7 +94,7 @@ func TestTerminalMarkers(t *testing.T) {
 		{Responses, "response.output_item.done", `{"type":"response.output_item.done"}`, false},
 		{Anthropic, "", "", false},
 	} {
-		t.Run("case 181 "+string(tt.n)+" "+tt.name+tt.data, func(t *testing.T) {
+		t.Run("case 181 "+string(tt.n.Traits().Name)+" "+tt.name+tt.data, func(t *testing.T) {
 			if got := reads(tt.n, tt.name, tt.data).Complete(); got != tt.want {
 				t.Errorf("got %v", got)
 			}

@@ -25,136 +25,45 @@ const tailSize = 4 << 10
 
 // Event takes what one event of a stream tells; p is what Read or ReadEnd said
 // of it. Events without figures cost next to nothing.
-func (u *Usage) Event(n Name, p Progress, e sse.Event) {
-	switch n {
-	case Anthropic:
-		// A message_delta that finishes nothing yet may have figures, too.
-		if p == Preamble || p == Finish {
-			u.anthropic(gjson.GetBytes(e.Data, "message.usage"))
-			u.anthropic(gjson.GetBytes(e.Data, "usage"))
-			u.stop(gjson.GetBytes(e.Data, "delta.stop_reason"))
-		}
-	case Chat:
-		if p == Finish {
-			u.stop(gjson.GetBytes(e.Data, "choices.0.finish_reason"))
-		}
-		if at := lastObject(e.Data, usageKey); at >= 0 {
-			u.chat(gjson.ParseBytes(e.Data[at:]))
-		}
-	case Responses:
-		switch p {
-		case Done:
-			u.Stop = "completed"
-			u.stop(gjson.GetBytes(e.Data, "response.incomplete_details.reason"))
-			u.response(e)
-		case Failed: // what it cost until then
-			u.response(e)
-		}
-	}
-}
-
-func (u *Usage) response(e sse.Event) {
-	end := e.Data
-	if e.Cut {
-		end = e.Tail
-	}
-	end = end[max(0, len(end)-tailSize):]
-	if at := lastObject(end, usageKey); at >= 0 {
-		u.responses(gjson.ParseBytes(end[at:]))
-		return
-	}
-	u.responses(gjson.GetBytes(e.Data, "response.usage"))
-}
+func (u *Usage) Event(d Dialect, p Progress, e sse.Event) { d.usageEvent(u, p, e) }
 
 // Document takes what a JSON answer tells.
-func (u *Usage) Document(n Name, doc []byte) {
-	var incomplete gjson.Result
+func (u *Usage) Document(d Dialect, doc []byte) {
+	before := u.Stop
+	u.Stop = ""
 	// A document that is torn tells what it can.
 	_ = eachField(doc, func(key []byte, at, end, _ int) error {
-		switch value := doc[at:end]; {
-		case string(key) == "usage":
-			u.figures(n, gjson.ParseBytes(value))
-		case n == Anthropic && string(key) == "stop_reason", n == Responses && string(key) == "status":
-			u.stop(gjson.ParseBytes(value))
-		case n == Chat && string(key) == "choices":
-			u.stop(gjson.GetBytes(value, "0.finish_reason"))
-		case n == Responses && string(key) == "incomplete_details":
-			incomplete = gjson.GetBytes(value, "reason")
+		if string(key) == "usage" {
+			d.usageFigures(u, gjson.ParseBytes(doc[at:end]))
+		} else {
+			d.usageField(u, key, doc[at:end])
 		}
 		return nil
 	})
-	u.stop(incomplete) // it says more than the status
-}
-
-// figures takes an object of figures.
-func (u *Usage) figures(n Name, usage gjson.Result) {
-	switch n {
-	case Anthropic:
-		u.anthropic(usage)
-	case Chat:
-		u.chat(usage)
-	case Responses:
-		u.responses(usage)
+	if u.Stop == "" {
+		u.Stop = before
 	}
 }
 
 // Head takes what the beginning of a long JSON answer tells.
-func (u *Usage) Head(n Name, head []byte) {
-	if n == Responses {
-		head = head[:min(len(head), tailSize)]
-		u.stop(gjson.GetBytes(head, "status"))
-		u.stop(gjson.GetBytes(head, "incomplete_details.reason"))
-	}
-}
+func (u *Usage) Head(d Dialect, head []byte) { d.usageHead(u, head) }
 
 // Tail takes what the end of a JSON answer tells whose beginning is gone.
-func (u *Usage) Tail(n Name, tail []byte) {
+func (u *Usage) Tail(d Dialect, tail []byte) {
 	if at := lastObject(tail, usageKey); at >= 0 {
-		u.figures(n, gjson.ParseBytes(tail[at:]))
+		d.usageFigures(u, gjson.ParseBytes(tail[at:]))
 	}
-	key := finishKey
-	if n == Anthropic {
-		key = stopKey
-	}
-	if at := lastValue(tail, key, '"'); at >= 0 {
+	if at := lastValue(tail, d.Traits().stopKey, '"'); at >= 0 {
 		u.stop(gjson.ParseBytes(tail[at:]))
 	}
 }
 
-var (
-	usageKey = []byte(`"usage"`)
-	stopKey  = []byte(`"stop_reason"`)
-)
+var usageKey = []byte(`"usage"`)
 
 func (u *Usage) stop(r gjson.Result) {
 	if r.Type == gjson.String && r.Str != "" && len(r.Str) <= 64 {
 		u.Stop = r.Str
 	}
-}
-
-// anthropic takes figures of the Messages API, of which later ones replace
-// earlier ones.
-func (u *Usage) anthropic(r gjson.Result) {
-	count(&u.Input, r.Get("input_tokens"))
-	count(&u.CacheRead, r.Get("cache_read_input_tokens"))
-	count(&u.CacheWrite, r.Get("cache_creation_input_tokens"))
-	count(&u.Output, r.Get("output_tokens"))
-	count(&u.Reasoning, r.Get("output_tokens_details.thinking_tokens"))
-}
-
-func (u *Usage) chat(r gjson.Result) {
-	count(&u.CacheRead, r.Get("prompt_tokens_details.cached_tokens"))
-	count(&u.CacheWrite, r.Get("prompt_tokens_details.cache_write_tokens"))
-	u.prompt(r.Get("prompt_tokens"))
-	count(&u.Output, r.Get("completion_tokens"))
-	count(&u.Reasoning, r.Get("completion_tokens_details.reasoning_tokens"))
-}
-
-func (u *Usage) responses(r gjson.Result) {
-	count(&u.CacheRead, r.Get("input_tokens_details.cached_tokens"))
-	u.prompt(r.Get("input_tokens"))
-	count(&u.Output, r.Get("output_tokens"))
-	count(&u.Reasoning, r.Get("output_tokens_details.reasoning_tokens"))
 }
 
 // prompt takes a count of input that includes the cache's part.

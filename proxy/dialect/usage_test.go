@@ -8,7 +8,7 @@ import (
 )
 
 // readUsage plays a stream the way the relay does.
-func readUsage(n Name, stream string, chunk int) Usage {
+func readUsage(n Dialect, stream string, chunk int) Usage {
 	var u Usage
 	var scan sse.Scanner
 	begun, r := false, reading(n)
@@ -42,7 +42,7 @@ func TestUsageOfStreams(t *testing.T) {
 	long := strings.Repeat("x", 200<<10)
 	tests := []struct {
 		name   string
-		n      Name
+		n      Dialect
 		stream string
 		want   Usage
 	}{
@@ -108,7 +108,7 @@ func TestUsageOfStreams(t *testing.T) {
 func TestUsageOfDocuments(t *testing.T) {
 	tests := []struct {
 		name string
-		n    Name
+		n    Dialect
 		doc  string
 		want Usage
 	}{
@@ -160,12 +160,12 @@ func FuzzUsage(f *testing.F) {
 				line := strings.ReplaceAll(strings.ReplaceAll(string(data), "\n", ""), "\r", "")
 				v := readUsage(n, "event: "+name+"\ndata: "+line+"\n\n", chunk)
 				if w := readUsage(n, "event: "+name+"\ndata: "+line+"\n\n", 1<<20); v != w {
-					t.Fatalf("%s in chunks %+v, whole %+v", n, v, w)
+					t.Fatalf("%T in chunks %+v, whole %+v", n, v, w)
 				}
 				for _, x := range []Usage{u, v} {
 					for _, c := range []int64{x.Input, x.Output, x.CacheRead, x.CacheWrite, x.Reasoning} {
 						if c < 0 || c >= most {
-							t.Fatalf("%s: %+v", n, x)
+							t.Fatalf("%T: %+v", n, x)
 						}
 					}
 				}

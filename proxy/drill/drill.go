@@ -3,13 +3,13 @@
 package drill
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"breakwater/proxy"
@@ -96,7 +96,7 @@ func (d *drill) run(ctx context.Context) (control.DrillReport, error) {
 	if !ok {
 		return d.report, control.Invalid("combo", "none of its targets leads to a connection")
 	}
-	d.report.Dialect = string(speaks)
+	d.report.Dialect = string(speaks.Traits().Name)
 	for n := 1; n <= d.twin.Request.Requests; n++ {
 		if n > 1 {
 			d.clock.Advance(time.Duration(d.twin.Request.Spacing) * time.Millisecond)
@@ -112,17 +112,17 @@ func (d *drill) run(ctx context.Context) (control.DrillReport, error) {
 }
 
 // dialect is the one that most of the targets speak, the first of equals.
-func (d *drill) dialect() (best dialect.Name, ok bool) {
+func (d *drill) dialect() (best dialect.Dialect, ok bool) {
 	most := 0
-	for _, name := range dialect.All {
+	for _, x := range dialect.All {
 		n := 0
 		for _, id := range d.twin.Targets {
-			if r, ok := d.svc.Route(id); ok && slices.Contains(r.Dialects(), string(name)) {
+			if r, ok := d.svc.Route(id); ok && slices.Contains(r.Speaks(), x) {
 				n++
 			}
 		}
 		if n > most {
-			most, best = n, name
+			most, best = n, x
 		}
 	}
 	return best, most > 0
@@ -145,7 +145,7 @@ func (d *drill) fail(n int) error {
 }
 
 // round sends one request and notes what came of it.
-func (d *drill) round(ctx context.Context, speaks dialect.Name) error {
+func (d *drill) round(ctx context.Context, speaks dialect.Dialect) error {
 	before, err := d.svc.Snapshot(ctx)
 	if err != nil {
 		return err
@@ -175,17 +175,17 @@ func (d *drill) round(ctx context.Context, speaks dialect.Name) error {
 }
 
 // send sends a small streaming request, as an unknown client would.
-func (d *drill) send(ctx context.Context, speaks dialect.Name) {
-	path, body := ask(speaks, d.twin.Model)
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://127.0.0.1"+path, strings.NewReader(body))
+func (d *drill) send(ctx context.Context, speaks dialect.Dialect) {
+	body := speaks.Ask(dialect.Question{Model: d.twin.Model, Words: "Say that all is well.", Stream: true})
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://127.0.0.1/v1"+speaks.Traits().Routes[0].Path, bytes.NewReader(body))
 	if err != nil {
 		return // the address is a constant
 	}
 	req.RemoteAddr = "127.0.0.1:1"
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("User-Agent", "breakwater-drill")
-	if speaks == dialect.Anthropic {
-		req.Header.Set("Anthropic-Version", "2023-06-01")
+	if v := speaks.Traits().Version; v.Name != "" {
+		req.Header.Set(v.Name, v.Value)
 	}
 	defer func() {
 		if v := recover(); v != nil && v != http.ErrAbortHandler { //nolint:errorlint // it is that very value
@@ -193,18 +193,6 @@ func (d *drill) send(ctx context.Context, speaks dialect.Name) {
 		} // a cut answer is one of the things a drill shows
 	}()
 	d.handler.ServeHTTP(&reader{header: http.Header{}}, req)
-}
-
-// ask is a request that every provider can answer.
-func ask(speaks dialect.Name, model string) (path, body string) {
-	const words = "Say that all is well."
-	switch speaks {
-	case dialect.Anthropic:
-		return "/v1/messages", fmt.Sprintf(`{"model":%q,"max_tokens":64,"stream":true,"messages":[{"role":"user","content":%q}]}`, model, words)
-	case dialect.Responses:
-		return "/v1/responses", fmt.Sprintf(`{"model":%q,"stream":true,"input":%q}`, model, words)
-	}
-	return "/v1/chat/completions", fmt.Sprintf(`{"model":%q,"stream":true,"messages":[{"role":"user","content":%q}]}`, model, words)
 }
 
 // conclude notes how the twins are at the end.

@@ -28,7 +28,7 @@ func (r *run) skip(route *control.Route, e resilience.Exclusion) {
 func (r *run) activity(end ending) control.Activity {
 	req, body, u, by := r.req, &r.req.Body, &r.usage, &r.answeredBy
 	return control.Activity{
-		At: req.Began.Round(0), Method: req.Method, Path: req.URLPath, Dialect: string(req.Dialect),
+		At: req.Began.Round(0), Method: req.Method, Path: req.URLPath, Dialect: string(req.Dialect.Traits().Name),
 		Client: string(req.Profile.Client), Model: body.Model, Stream: body.Stream, RequestBytes: int64(len(body.Raw)),
 		Status: end.status, Result: end.result, Combo: r.combo,
 		ConnectionID: by.id, ConnectionName: by.name, Provider: by.provider, EgressIP: by.egress, FailedOver: r.failedOver,

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"breakwater/proxy/control"
-	"breakwater/proxy/dialect"
 	"breakwater/proxy/refusal"
 	"breakwater/proxy/upstream"
 	"breakwater/resilience"
@@ -65,11 +64,7 @@ func (r *run) noConnection() refusal.Notice {
 	}
 	var all []refusal.Connection
 	for _, route := range r.Connections.Routes() {
-		c := refusal.Connection{Name: route.Record.Name}
-		for _, d := range route.Dialects() {
-			c.Dialects = append(c.Dialects, dialect.Name(d))
-		}
-		all = append(all, c)
+		all = append(all, refusal.Connection{Name: route.Record.Name, Dialects: route.Speaks()})
 	}
 	return r.refusal().NoConnection(skipped, all)
 }
@@ -88,7 +83,7 @@ func (r *run) unserved(ctx context.Context, now resilience.Plan) *ending {
 	}
 	n := r.refusal().Unserved(&u)
 	if n.Exhausted && !r.to.Gone() {
-		r.Records.Warn(control.Alert{Kind: control.AlertNothingLeft, Dialect: string(r.req.Dialect), Until: untilAfter(u.Wait)})
+		r.Records.Warn(control.Alert{Kind: control.AlertNothingLeft, Dialect: string(r.req.Dialect.Traits().Name), Until: untilAfter(u.Wait)})
 	}
 	return r.refuse(n)
 }
@@ -120,7 +115,7 @@ func (r *run) mends(excluded []resilience.Exclusion, candidates int) []refusal.M
 func (r *run) final(mends []refusal.Mend) *ending {
 	r.failedOver = false
 	if !r.to.Gone() {
-		r.Records.Warn(control.Alert{Kind: control.AlertNothingLeft, Dialect: string(r.req.Dialect), Combo: r.combo})
+		r.Records.Warn(control.Alert{Kind: control.AlertNothingLeft, Dialect: string(r.req.Dialect.Traits().Name), Combo: r.combo})
 	}
 	return r.refuse(r.refusal().UserAction(mends))
 }
@@ -165,7 +160,7 @@ func (p *comboPlan) giveUp(_ context.Context, r *run) ending {
 	c := p.unserved(r)
 	if !r.to.Gone() && p.leads(r) {
 		wait, _ := c.NextTry()
-		r.Records.Warn(control.Alert{Kind: control.AlertNothingLeft, Dialect: string(r.req.Dialect), Combo: p.combo.Name, Until: untilAfter(wait)})
+		r.Records.Warn(control.Alert{Kind: control.AlertNothingLeft, Dialect: string(r.req.Dialect.Traits().Name), Combo: p.combo.Name, Until: untilAfter(wait)})
 	}
 	r.failedOver = false
 	if f := resilience.ForwardableFromCombo(r.failures, p.pass.Stop); f != nil {

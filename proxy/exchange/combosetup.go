@@ -32,7 +32,7 @@ func (r *run) comboPlan(c *combo.Combo) *comboPlan {
 	planner := *r.Combos.Planner()
 	planner.Allowed = r.req.Grant.Connections
 	body := &r.sent.Body
-	in := r.req.Dialect.Content(body.Raw)
+	in := dialect.NewContent(r.req.Dialect, body.Raw)
 	p := &comboPlan{combo: c, planner: planner, set: r.Settings.InForce()}
 	config := combo.Cascade(planner.Globals, "", c.Config)
 	p.config = &config
@@ -90,7 +90,7 @@ func (r *run) amend(e dialect.Edit) *ending {
 
 // edited is the request's body with an edit applied.
 func (r *run) edited(e dialect.Edit) (dialect.Body, error) {
-	raw, err := r.req.Dialect.Apply(r.sent.Body.Raw, e)
+	raw, err := dialect.Apply(r.req.Dialect, r.sent.Body.Raw, e)
 	if err != nil {
 		return dialect.Body{}, err
 	}
@@ -232,7 +232,7 @@ func (p *comboPlan) relay(r *run) *combo.Relay {
 	}
 	return &combo.Relay{Session: p.request.Session, Messages: func() []combo.Message {
 		var list []combo.Message
-		for _, t := range r.req.Dialect.Content(r.sent.Body.Raw).Turns() {
+		for _, t := range dialect.NewContent(r.req.Dialect, r.sent.Body.Raw).Turns() {
 			list = append(list, combo.Message{Role: t.Role, Text: t.Text})
 		}
 		return list

@@ -91,11 +91,11 @@ func (x *exchange) bring(ctx context.Context, r *run, admit func() *refusal.Noti
 	return r.carryOut(ctx, r.singlePlan())
 }
 
-// degrade takes the wish to run in the background out of a Responses request:
+// degrade takes the wish to run in the background out of a request:
 // it is answered while the client waits (guide, "Degradación del modo en
 // segundo plano").
 func (r *run) degrade() *ending {
-	if r.req.Dialect != dialect.Responses || r.req.Body.Background == "" {
+	if !r.req.Dialect.Traits().Background || r.req.Body.Background == "" {
 		return nil
 	}
 	d := quota.DegradeBackground(r.req.Body.Background)

@@ -3,6 +3,7 @@ package exchange
 import (
 	"time"
 
+	"breakwater/proxy/dialect"
 	"breakwater/resilience"
 	"breakwater/resilience/affinity"
 	"breakwater/resilience/outcome"
@@ -25,7 +26,7 @@ func (x *exchange) joinSession(needed bool) {
 	get := x.req.Header.Get
 	key := affinity.Key(get, affinity.Body{})
 	if key == "" {
-		c := x.req.Dialect.Content(x.req.Body.Raw)
+		c := dialect.NewContent(x.req.Dialect, x.req.Body.Raw)
 		b := affinity.Body{
 			MetadataSession: c.Text("metadata.session_id"), Conversation: c.Text("conversation_id"),
 			Session: c.Text("session_id"), PromptCache: c.Text("prompt_cache_key"),

@@ -26,14 +26,14 @@ type Skipped struct {
 // Connection is one that exists, with the dialects it speaks.
 type Connection struct {
 	Name     string
-	Dialects []dialect.Name
+	Dialects []dialect.Dialect
 }
 
 // NoConnection refuses a request for which there is no connection at all, and
 // says which there are.
 func (q *Request) NoConnection(skipped []Skipped, all []Connection) Notice {
 	n := notice(http.StatusBadRequest, "invalid_request_error", "no_connection", "")
-	want := q.Dialect.Title()
+	want := q.Dialect.Traits().Title
 	passthrough, keyless := firstSkipped(skipped, exclusion.NoCredential), firstSkipped(skipped, exclusion.KeyMissing)
 	switch {
 	case firstSkipped(skipped, exclusion.KeyNotAllowed) != "":
@@ -74,7 +74,7 @@ func dialects(all []Connection) string {
 	for _, c := range all {
 		var titles []string
 		for _, d := range c.Dialects {
-			titles = append(titles, d.Title())
+			titles = append(titles, d.Traits().Title)
 		}
 		parts = append(parts, c.Name+" ("+strings.Join(titles, ", ")+")")
 	}

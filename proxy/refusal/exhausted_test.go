@@ -16,8 +16,8 @@ import (
 )
 
 func TestNoConnection(t *testing.T) {
-	anthropic := Connection{"Work", []dialect.Name{dialect.Anthropic}}
-	chat := Connection{"Home", []dialect.Name{dialect.Chat, dialect.Responses}}
+	anthropic := Connection{"Work", []dialect.Dialect{dialect.Anthropic}}
+	chat := Connection{"Home", []dialect.Dialect{dialect.Chat, dialect.Responses}}
 	for _, tt := range []struct {
 		name    string
 		skipped []Skipped

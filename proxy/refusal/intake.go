@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strings"
 	"time"
 
 	"breakwater/proxy/control"
@@ -111,12 +110,15 @@ func notice(status int, kind, code, message string) Notice {
 	return Notice{Refusal: dialect.Refusal{Status: status, Type: kind, Code: code, Message: message}}
 }
 
+// outside is how errors look to a client that nothing is known of.
+var outside = dialect.Chat
+
 // Outside answers a request that no inference route serves, in the dialect that
 // its path or its headers suggest.
 func Outside(path string, header http.Header, status int, code, message string) Answer {
-	q := Request{Dialect: dialect.Chat, Client: dialect.DefaultProfile()}
-	if strings.Contains(path, "/messages") || header.Get("Anthropic-Version") != "" {
-		q.Dialect = dialect.Anthropic
+	q := Request{Dialect: outside, Client: dialect.DefaultProfile()}
+	if d, ok := dialect.Suggested(path, header.Get); ok {
+		q.Dialect = d
 	}
 	return q.Answer(notice(status, dialect.TypeFor(status), code, message))
 }

@@ -52,7 +52,7 @@ func request(edit ...func(*Request)) *Request {
 }
 
 func by(p dialect.Profile) func(*Request) { return func(q *Request) { q.Client = p } }
-func in(d dialect.Name) func(*Request)    { return func(q *Request) { q.Dialect = d } }
+func in(d dialect.Dialect) func(*Request) { return func(q *Request) { q.Dialect = d } }
 func leased(q *Request)                   { q.Leases = true }
 func selected(id string) func(*Request)   { return func(q *Request) { q.Selected = id } }
 func has(body []byte, path string) string { return gjson.GetBytes(body, path).String() }

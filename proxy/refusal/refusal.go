@@ -15,7 +15,7 @@ import (
 
 // Request is what a refusal depends on besides its cause.
 type Request struct {
-	Dialect dialect.Name
+	Dialect dialect.Dialect
 	Client  dialect.Profile
 	Model   string // as the client named it
 	// Leases tells that the client works under leases, and obeys any Retry-After.

@@ -266,7 +266,7 @@ func (a *Account) begin(q *request, r *http.Request) *Request {
 	opts := &a.srv.opts
 	p := &Request{
 		Seq: q.seq, Account: a.name, Method: r.Method, Path: r.URL.Path, Query: r.URL.RawQuery,
-		Header: r.Header.Clone(), BodySize: len(q.body), Route: q.route, Dialect: string(q.dialect),
+		Header: r.Header.Clone(), BodySize: len(q.body), Route: q.route, Dialect: string(q.dialect.Traits().Name),
 		Model: q.model, Stream: q.stream, At: q.now,
 	}
 	p.Header.Set("Host", r.Host)

@@ -5,8 +5,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"breakwater/proxy/dialect"
 )
 
 // answer is what goes out for one request, before time and faults are woven
@@ -24,12 +22,7 @@ type answer struct {
 // answer makes the answer to q that the step asks for.
 func (s *Server) answer(q *request, st Step) answer {
 	a := answer{status: http.StatusOK, header: http.Header{}, pace: st.Pace}
-	if q.dialect == dialect.Anthropic {
-		a.header.Set("Request-Id", q.id("req_"))
-		a.header.Set("Anthropic-Organization-Id", "00000000-0000-4000-8000-000000000000")
-	} else {
-		a.header.Set("X-Request-Id", q.id("req_"))
-	}
+	q.voice().head(q, a.header)
 	var body []byte
 	switch {
 	case st.Kind == KindRaw:

@@ -24,7 +24,7 @@ func BenchmarkAnswers(b *testing.B) {
 	acc := s.Account("alpha")
 	for _, d := range dialect.All {
 		for name, stream := range map[string]bool{"json": false, "stream": true} {
-			b.Run(string(d)+"/"+name, func(b *testing.B) {
+			b.Run(string(d.Traits().Name)+"/"+name, func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
 					resp, err := c.Do(ask{dialect: d, stream: stream}.request(b.Context(), acc.BaseURL()))

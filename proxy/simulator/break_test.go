@@ -38,7 +38,7 @@ func TestBreaks(t *testing.T) {
 	}
 	for _, d := range dialect.All {
 		for _, tt := range tests {
-			t.Run(string(d)+" "+tt.name, func(t *testing.T) {
+			t.Run(string(d.Traits().Name)+" "+tt.name, func(t *testing.T) {
 				alpha.Script(tt.step)
 				got := ask{dialect: d, stream: true}.send(t, c, alpha)
 				if (got.Response != nil) != tt.headers {
@@ -113,10 +113,10 @@ func TestHugeDataLine(t *testing.T) {
 		alpha.Script(OK(big).Split(-1))
 		got := ask{dialect: d, stream: true}.send(t, c, alpha)
 		if text, _, _ := said(t, d, parseEvents(t, got.body)); text != big {
-			t.Errorf("%s: %d bytes of text", d, len(text))
+			t.Errorf("%s: %d bytes of text", d.Traits().Name, len(text))
 		}
 		if n := bytes.Count(got.body, []byte(".delta")) + bytes.Count(got.body, []byte("text_delta")); d != dialect.Chat && n < 1 {
-			t.Errorf("%s: no delta", d)
+			t.Errorf("%s: no delta", d.Traits().Name)
 		}
 	}
 }

@@ -98,7 +98,7 @@ func TestStreamsKeepTheOrderOfTheRealProviders(t *testing.T) {
 	s, c := start(t, Options{})
 	alpha := s.Account("alpha")
 	for _, tt := range streamTests {
-		t.Run(string(tt.ask.dialect)+" "+tt.name, func(t *testing.T) {
+		t.Run(string(tt.ask.dialect.Traits().Name)+" "+tt.name, func(t *testing.T) {
 			alpha.Script(tt.step)
 			tt.ask.stream = true
 			got := tt.ask.send(t, c, alpha)
@@ -125,7 +125,7 @@ type failer interface {
 
 // wellFormed checks what SDKs insist on: one id in a stream, events that name
 // their type, numbers that count up, blocks opened and closed in turn.
-func wellFormed(t failer, d dialect.Name, events []event) {
+func wellFormed(t failer, d dialect.Dialect, events []event) {
 	t.Helper()
 	ids, open, blocks := map[string]bool{}, false, int64(0)
 	for i, e := range events {
@@ -177,17 +177,17 @@ func wellFormed(t failer, d dialect.Name, events []event) {
 func TestAnswersSayWhatWasScripted(t *testing.T) {
 	s, c := start(t, Options{})
 	alpha := s.Account("alpha")
-	texts := map[dialect.Name]string{
+	texts := map[dialect.Dialect]string{
 		dialect.Anthropic: "content.#(type==text).text", dialect.Chat: "choices.0.message.content",
 		dialect.Responses: "output.#(type==message).content.0.text",
 	}
-	thoughts := map[dialect.Name]string{
+	thoughts := map[dialect.Dialect]string{
 		dialect.Anthropic: "content.#(type==thinking).thinking", dialect.Chat: "choices.0.message.reasoning_content",
 		dialect.Responses: "output.#(type==reasoning).summary.0.text",
 	}
 	for _, d := range dialect.All {
 		for _, text := range []string{"", "Grüße, \"World\" 🙂 <b>\n\tend", "plain"} {
-			t.Run(fmt.Sprintf("%s %q", d, text), func(t *testing.T) {
+			t.Run(fmt.Sprintf("%s %q", d.Traits().Name, text), func(t *testing.T) {
 				want := text
 				if want == "" {
 					want = hello
@@ -213,17 +213,17 @@ func TestAutoCallsAToolUntilThereIsAResult(t *testing.T) {
 	s, c := start(t, Options{})
 	alpha := s.Account("alpha")
 	const wantArgs = `{"command":"echo hi","description":"Say hi","timeout":1,"env":{"a.b":false},"args":[],"mode":"fast"}`
-	names := map[dialect.Name]string{
+	names := map[dialect.Dialect]string{
 		dialect.Anthropic: "content.0.name", dialect.Chat: "choices.0.message.tool_calls.0.function.name",
 		dialect.Responses: "output.0.name",
 	}
-	stops := map[dialect.Name]string{
+	stops := map[dialect.Dialect]string{
 		dialect.Anthropic: "stop_reason", dialect.Chat: "choices.0.finish_reason", dialect.Responses: "output.0.type",
 	}
-	wantName := map[dialect.Name]string{dialect.Anthropic: "Bash", dialect.Chat: "bash", dialect.Responses: "shell"}
-	wantStop := map[dialect.Name]string{dialect.Anthropic: "tool_use", dialect.Chat: "tool_calls", dialect.Responses: "function_call"}
+	wantName := map[dialect.Dialect]string{dialect.Anthropic: "Bash", dialect.Chat: "bash", dialect.Responses: "shell"}
+	wantStop := map[dialect.Dialect]string{dialect.Anthropic: "tool_use", dialect.Chat: "tool_calls", dialect.Responses: "function_call"}
 	for _, d := range dialect.All {
-		t.Run(string(d), func(t *testing.T) {
+		t.Run(string(d.Traits().Name), func(t *testing.T) {
 			got := ask{dialect: d, tools: true}.send(t, c, alpha)
 			if g := gjson.GetBytes(got.body, names[d]).Str; g != wantName[d] {
 				t.Errorf("tool %q in %s", g, got.body)
@@ -250,7 +250,7 @@ func TestAskedCallsAToolOnlyOnRequest(t *testing.T) {
 		for _, d := range dialect.All {
 			_, _, args := said(t, d, parseEvents(t, ask{dialect: d, tools: true, stream: true, prompt: prompt}.send(t, c, alpha).body))
 			if (args != "") != want {
-				t.Errorf("%s %q: arguments %q", d, prompt, args)
+				t.Errorf("%s %q: arguments %q", d.Traits().Name, prompt, args)
 			}
 		}
 	}
@@ -274,7 +274,7 @@ func TestUsageFigures(t *testing.T) {
 	u := Usage{Input: 10, Output: 20, CacheRead: 3, CacheWrite: 4, Reasoning: 5}
 	alpha := s.Account("alpha").Script(OK().WithUsage(u).Always())
 	tests := []struct {
-		d        dialect.Name
+		d        dialect.Dialect
 		in, want string
 	}{
 		{
@@ -294,11 +294,11 @@ func TestUsageFigures(t *testing.T) {
 	for _, tt := range tests {
 		got := ask{dialect: tt.d}.send(t, c, alpha)
 		if g := gjson.GetBytes(got.body, tt.in).Raw; g != tt.want {
-			t.Errorf("%s: %s", tt.d, g)
+			t.Errorf("%s: %s", tt.d.Traits().Name, g)
 		}
 		body := string(ask{dialect: tt.d, stream: true, usage: true}.send(t, c, alpha).body)
 		if !strings.Contains(body, tt.want) {
-			t.Errorf("%s: the stream does not end with the figures", tt.d)
+			t.Errorf("%s: the stream does not end with the figures", tt.d.Traits().Name)
 		}
 	}
 }

@@ -4,8 +4,6 @@ import (
 	"net/http"
 	"strconv"
 	"time"
-
-	"breakwater/proxy/dialect"
 )
 
 // Error holds the words of an error body or error event. Empty fields are
@@ -101,10 +99,7 @@ func (q *request) failure(status int, e *Error) Error {
 	default:
 		w = errorWords[400]
 	}
-	out := Error{Type: w.openai, Code: w.code, Message: w.message}
-	if q.dialect == dialect.Anthropic {
-		out.Type = w.anthropic
-	}
+	out := Error{Type: q.voice().errorType(w), Code: w.code, Message: w.message}
 	if e == nil {
 		return out
 	}
@@ -120,14 +115,6 @@ func (q *request) failure(status int, e *Error) Error {
 	return out
 }
 
-// errorBody is the body of an error status.
-func (q *request) errorBody(e Error) obj {
-	if q.dialect == dialect.Anthropic {
-		return obj{"type", "error", "error", obj{"type", e.Type, "message", e.Message}, "request_id", q.id("req_")}
-	}
-	return obj{"error", openAIError(e)}
-}
-
 func openAIError(e Error) obj {
 	var code any
 	if e.Code != "" {
@@ -136,22 +123,13 @@ func openAIError(e Error) obj {
 	return obj{"message", e.Message, "type", e.Type, "param", nil, "code", code}
 }
 
-// errorFrame is the error event of a stream; seq numbers it in the Responses
-// dialect.
-func (q *request) errorFrame(e Error, seq int, bare bool) frame {
-	fr := frame{role: closing, data: text(q.errorBody(e))}
-	switch {
-	case q.dialect == dialect.Anthropic:
-		fr.event = "error"
-	case q.dialect == dialect.Responses && bare:
-		fr.event = "error"
-		fr.data = text(obj{"type", "error", "sequence_number", seq, "error", openAIError(e)})
-	case q.dialect == dialect.Responses:
-		fr.event = "response.failed"
-		fr.data = text(obj{
-			"type", fr.event, "sequence_number", seq,
-			"response", q.responseObject("failed", obj{"code", e.Code, "message", e.Message}, nil, arr{}, nil),
-		})
+// responseFailed is the error event of the Responses dialect.
+func (q *request) responseFailed(e Error, seq int, bare bool) frame {
+	if bare {
+		return frame{role: closing, event: "error", data: text(obj{"type", "error", "sequence_number", seq, "error", openAIError(e)})}
 	}
-	return fr
+	return frame{role: closing, event: "response.failed", data: text(obj{
+		"type", "response.failed", "sequence_number", seq,
+		"response", q.responseObject("failed", obj{"code", e.Code, "message", e.Message}, nil, arr{}, nil),
+	})}
 }

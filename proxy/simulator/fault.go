@@ -5,8 +5,6 @@ import (
 	"net/http"
 	"slices"
 	"time"
-
-	"breakwater/proxy/dialect"
 )
 
 // The kinds of faults, the same words as control.Fault.
@@ -87,11 +85,7 @@ func (f Fault) step(q *request) Step {
 	case FaultAuth:
 		return Status(http.StatusUnauthorized)
 	case FaultNoCredit:
-		if q.dialect == dialect.Anthropic {
-			return Status(http.StatusBadRequest).WithError(Error{Message: noCreditAn})
-		}
-		return Status(http.StatusTooManyRequests).
-			WithError(Error{Type: "insufficient_quota", Code: "insufficient_quota", Message: noCreditOA})
+		return q.voice().noCredit()
 	case FaultReset:
 		return Reset()
 	case FaultStall:

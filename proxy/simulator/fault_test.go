@@ -16,7 +16,7 @@ import (
 func TestFaultsOfThePanel(t *testing.T) {
 	tests := []struct {
 		fault   Fault
-		dialect dialect.Name
+		dialect dialect.Dialect
 		status  int    // zero: no response
 		broken  bool   // the body does not end cleanly
 		find    string // in the body
@@ -39,10 +39,10 @@ func TestFaultsOfThePanel(t *testing.T) {
 	s, c := start(t, Options{})
 	alpha := s.Account("alpha")
 	for _, tt := range tests {
-		if tt.dialect == "" {
+		if tt.dialect == nil {
 			tt.dialect = dialect.Anthropic
 		}
-		t.Run(tt.fault.Kind+" "+string(tt.dialect), func(t *testing.T) {
+		t.Run(tt.fault.Kind+" "+string(tt.dialect.Traits().Name), func(t *testing.T) {
 			if err := alpha.Fault(tt.fault); err != nil {
 				t.Fatal(err)
 			}

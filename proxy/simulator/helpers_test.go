@@ -20,7 +20,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-var paths = map[dialect.Name]string{
+var paths = map[dialect.Dialect]string{
 	dialect.Anthropic: "/messages",
 	dialect.Chat:      "/chat/completions",
 	dialect.Responses: "/responses",
@@ -98,7 +98,7 @@ func startInBubble(t *testing.T) (*Server, *http.Client) {
 
 // ask describes a request of a client.
 type ask struct {
-	dialect dialect.Name
+	dialect dialect.Dialect
 	stream  bool
 	tools   bool
 	result  bool // a tool result is in the history
@@ -209,7 +209,7 @@ func parseEvents(t *testing.T, body []byte) []event {
 
 // said collects text, reasoning and tool arguments from a stream the way the
 // vendors' SDKs do.
-func said(t *testing.T, d dialect.Name, events []event) (text, thinking, args string) {
+func said(t *testing.T, d dialect.Dialect, events []event) (text, thinking, args string) {
 	t.Helper()
 	for _, e := range events {
 		if e.data == "[DONE]" {
@@ -243,7 +243,7 @@ func said(t *testing.T, d dialect.Name, events []event) (text, thinking, args st
 }
 
 // outline names the events of a stream, runs of the same one marked once.
-func outline(d dialect.Name, events []event) string {
+func outline(d dialect.Dialect, events []event) string {
 	var names []string
 	for _, e := range events {
 		n := e.name

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"breakwater/proxy/dialect"
 )
 
 // modelsSince dates every model, in Unix seconds and as text.
@@ -23,26 +21,28 @@ func (s *Server) models(q *request, a *answer) []byte {
 		a.status = http.StatusMethodNotAllowed
 		return text(q.errorBody(q.failure(a.status, &Error{Message: "Models can only be read."})))
 	}
-	entry := openAIModel
-	if q.dialect == dialect.Anthropic {
-		entry = anthropicModel
-	}
+	v := q.voice()
 	if _, id, one := strings.Cut(q.path, "/models/"); one && id != "" {
 		if slices.Contains(s.opts.Models, id) {
-			return text(entry(id))
+			return text(v.model(id))
 		}
 		a.status = http.StatusNotFound
 		return text(q.errorBody(q.failure(a.status, nil)))
 	}
-	if q.dialect != dialect.Anthropic {
-		return text(obj{"object", "list", "data", modelList(s.opts.Models, entry)})
-	}
-	page, more := modelPage(s.opts.Models, q.query)
+	return text(v.models(s.opts.Models, q.query))
+}
+
+func openAIModels(ids []string, _ string) obj {
+	return obj{"object", "list", "data", modelList(ids, openAIModel)}
+}
+
+func anthropicModels(ids []string, query string) obj {
+	page, more := modelPage(ids, query)
 	var first, last any
 	if len(page) > 0 {
 		first, last = page[0], page[len(page)-1]
 	}
-	return text(obj{"data", modelList(page, entry), "has_more", more, "first_id", first, "last_id", last})
+	return obj{"data", modelList(page, anthropicModel), "has_more", more, "first_id", first, "last_id", last}
 }
 
 func modelList(ids []string, entry func(string) obj) arr {

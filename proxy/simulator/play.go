@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"time"
-
-	"breakwater/proxy/dialect"
 )
 
 // How an answer can end other than well.
@@ -143,7 +141,7 @@ func (s *score) breakOff(b Break) {
 // beat is one sign of life. A form that the dialect does not know is a
 // comment.
 func (s *score) beat(form string) []byte {
-	q, f := s.q, s.step.framing()
+	f := s.step.framing()
 	plain := frame{data: text(obj{"type", "keepalive"})}
 	switch {
 	case form == "ping":
@@ -155,15 +153,18 @@ func (s *score) beat(form string) []byte {
 		return f.write(plain)
 	case form == "data":
 		return f.write(plain)
-	case form == "in_progress" && q.dialect == dialect.Responses:
-		return f.write(frame{event: "response.in_progress", data: text(obj{
-			"type", "response.in_progress", "sequence_number", s.seq,
-			"response", q.responseObject("in_progress", nil, nil, arr{}, nil),
-		})})
-	case form == "empty_chunk" && q.dialect == dialect.Chat:
-		return f.write(reply{q: q}.chatDelta(delta, obj{}, nil))
+	}
+	if own := s.q.voice().beats[form]; own != nil {
+		return f.write(own(s))
 	}
 	return []byte(": keep-alive" + f.newline + f.newline)
+}
+
+func responseInProgress(s *score) frame {
+	return frame{event: "response.in_progress", data: text(obj{
+		"type", "response.in_progress", "sequence_number", s.seq,
+		"response", s.q.responseObject("in_progress", nil, nil, arr{}, nil),
+	})}
 }
 
 // play sends the answer that a step gives to q.

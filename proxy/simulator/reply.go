@@ -3,8 +3,6 @@ package simulator
 import (
 	"fmt"
 	"strings"
-
-	"breakwater/proxy/dialect"
 )
 
 // reply is what the model says, before it is put into a dialect.
@@ -63,26 +61,12 @@ func (r reply) count() Usage {
 func tokens(bytes int) int { return bytes/4 + 1 }
 
 // frames returns the reply as an event stream of the request's dialect.
-func (r reply) frames() []frame {
-	switch r.q.dialect {
-	case dialect.Anthropic:
-		return r.anthropicStream()
-	case dialect.Responses:
-		return r.responsesStream()
-	}
-	return r.chatStream()
-}
+func (r reply) frames() []frame { return r.q.voice().frames(r) }
 
 // whole returns the reply as one JSON document.
-func (r reply) whole() []byte {
-	switch r.q.dialect {
-	case dialect.Anthropic:
-		return text(r.anthropicMessage())
-	case dialect.Responses:
-		return text(r.responsesObject("", r.responsesItems()))
-	}
-	return text(r.chatCompletion())
-}
+func (r reply) whole() []byte { return text(r.q.voice().whole(r)) }
+
+func (r reply) responsesWhole() obj { return r.responsesObject("", r.responsesItems()) }
 
 // argumentDeltas cuts a tool's arguments so that fragments are no JSON by
 // themselves (case P41).

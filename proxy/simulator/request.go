@@ -35,7 +35,7 @@ type request struct {
 	broken  string // why the request is refused with 400
 
 	route        Route
-	dialect      dialect.Name
+	dialect      dialect.Dialect
 	model        string
 	stream       bool
 	includeUsage bool
@@ -77,31 +77,36 @@ func parseRequest(r *http.Request, path string, body []byte) *request {
 	return q
 }
 
+// unmarked is what requests get that no path and no header tells apart: most
+// vendors list their models in its form.
+var unmarked = dialect.Chat
+
 // routeOf tells the route by the end of the path, so that any base path will
 // do.
-func routeOf(path string, r *http.Request) (Route, dialect.Name) {
+func routeOf(path string, r *http.Request) (Route, dialect.Dialect) {
 	path = strings.TrimSuffix(path, "/")
-	switch {
-	case strings.HasSuffix(path, "/messages/count_tokens"):
-		return RouteCountTokens, dialect.Anthropic
-	case strings.HasSuffix(path, "/chat/completions"):
-		return RouteInference, dialect.Chat
-	case strings.HasSuffix(path, "/responses"):
-		return RouteInference, dialect.Responses
-	case strings.HasSuffix(path, "/messages"):
-		return RouteInference, dialect.Anthropic
-	case strings.HasSuffix(path, "/models"), strings.Contains(path, "/models/"):
-		// Both vendors list models at the same path; the version header tells
-		// their clients apart.
-		if r.Header.Get("Anthropic-Version") != "" {
-			return RouteModels, dialect.Anthropic
+	speaks := unmarked
+	for _, d := range dialect.All {
+		t := d.Traits()
+		for _, served := range t.Routes {
+			switch {
+			case !strings.HasSuffix(path, served.Path):
+			case served.Probe:
+				return RouteCountTokens, d
+			default:
+				return RouteInference, d
+			}
 		}
-		return RouteModels, dialect.Chat
+		// All vendors list models at the same path; the version header tells their
+		// clients apart.
+		if t.Version.Name != "" && r.Header.Get(t.Version.Name) != "" {
+			speaks = d
+		}
 	}
-	if r.Header.Get("Anthropic-Version") != "" {
-		return RouteOther, dialect.Anthropic
+	if strings.HasSuffix(path, "/models") || strings.Contains(path, "/models/") {
+		return RouteModels, speaks
 	}
-	return RouteOther, dialect.Chat
+	return RouteOther, speaks
 }
 
 // offeredTools collects the function tools of any dialect. Tools that the
@@ -125,13 +130,10 @@ func offeredTools(list gjson.Result) []offered {
 // readTurns looks through the conversation for tool results and for the last
 // thing the user wrote.
 func (q *request) readTurns(root gjson.Result) {
-	turns := root.Get("messages")
-	if q.dialect == dialect.Responses {
-		turns = root.Get("input")
-		if turns.Type == gjson.String {
-			q.prompt = turns.Str
-			return
-		}
+	turns := root.Get(q.dialect.Traits().Turns)
+	if turns.Type == gjson.String {
+		q.prompt = turns.Str
+		return
 	}
 	turns.ForEach(func(_, m gjson.Result) bool {
 		role, typ := m.Get("role").Str, m.Get("type").Str

@@ -117,6 +117,9 @@ func (s *Server) Start(ctx context.Context, addr string) error {
 // Serve accepts connections of ln in the background until Close, which also
 // closes ln. A server serves one listener in its life.
 func (s *Server) Serve(ln net.Listener) error {
+	if err := speaksAll(); err != nil {
+		return err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed || s.http != nil {

@@ -85,7 +85,7 @@ type Step struct {
 // When limits a step to some requests; absent fields fit all.
 type When struct {
 	Route   Route  `json:"route,omitempty"`   // empty is inference
-	Dialect string `json:"dialect,omitempty"` // anthropic, chat or responses
+	Dialect string `json:"dialect,omitempty"` // the name of one
 	Model   string `json:"model,omitempty"`   // a part of the model name
 	Stream  *bool  `json:"stream,omitempty"`
 	Tools   *bool  `json:"tools,omitempty"` // tools are offered
@@ -154,7 +154,7 @@ func (s Step) fits(q *request) bool {
 		route = RouteInference
 	}
 	return (route == RouteAny || route == q.route) &&
-		(w.Dialect == "" || w.Dialect == string(q.dialect)) &&
+		(w.Dialect == "" || w.Dialect == string(q.dialect.Traits().Name)) &&
 		strings.Contains(q.model, w.Model) &&
 		(w.Stream == nil || *w.Stream == q.stream) &&
 		(w.Tools == nil || *w.Tools == (len(q.tools) > 0))

@@ -41,7 +41,7 @@ func TestStatusesCarryTheDialectsErrorBody(t *testing.T) {
 	}
 	for _, tt := range tests {
 		for _, d := range dialect.All {
-			t.Run(strconv.Itoa(tt.status)+" "+string(d), func(t *testing.T) {
+			t.Run(strconv.Itoa(tt.status)+" "+string(d.Traits().Name), func(t *testing.T) {
 				alpha.Script(Status(tt.status).WithError(Error{Message: "said so"}))
 				got := ask{dialect: d, stream: true}.send(t, c, alpha)
 				if got.StatusCode != tt.status || got.Header.Get("Content-Type") != "application/json" {
@@ -154,7 +154,7 @@ func TestFramingAndChunksDoNotChangeTheEvents(t *testing.T) {
 	}
 	for _, d := range dialect.All {
 		for name, st := range steps {
-			t.Run(string(d)+" "+name, func(t *testing.T) {
+			t.Run(string(d.Traits().Name)+" "+name, func(t *testing.T) {
 				alpha.Script(st)
 				got := ask{dialect: d, stream: true}.send(t, c, alpha)
 				if text, _, _ := said(t, d, parseEvents(t, got.body)); text != hello {

@@ -128,7 +128,7 @@ func TestPaceOfChunks(t *testing.T) {
 func TestFormsOfKeepAlive(t *testing.T) {
 	tests := []struct {
 		form string
-		d    dialect.Name
+		d    dialect.Dialect
 		line string
 	}{
 		{"ping", dialect.Anthropic, `data: {"type":"ping"}`},
@@ -141,7 +141,7 @@ func TestFormsOfKeepAlive(t *testing.T) {
 		{"empty_chunk", dialect.Anthropic, ": keep-alive"},
 	}
 	for _, tt := range tests {
-		t.Run(tt.form+" "+string(tt.d), func(t *testing.T) {
+		t.Run(tt.form+" "+string(tt.d.Traits().Name), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s, c := startInBubble(t)
 				alpha := s.Account("alpha").Script(OK().KeepAliveAt(AtStart, tt.form, time.Second, 5), OK())

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"breakwater/proxy/dialect"
 )
 
 // Duration is a length of time that is written in JSON as "1.5s" or
@@ -99,6 +101,9 @@ func (s Step) Validate() error {
 	}
 	if !slices.Contains(encodings, s.Encoding) {
 		return fmt.Errorf("unknown encoding %q", s.Encoding)
+	}
+	if s.When != nil && s.When.Dialect != "" && voices[dialect.Name(s.When.Dialect)] == nil {
+		return fmt.Errorf("unknown dialect %q, known are %v", s.When.Dialect, dialect.Names())
 	}
 	if s.Kind == KindStatus && s.Status < 200 || s.Status != 0 && (s.Status < 200 || s.Status > 999) {
 		return fmt.Errorf("status %d cannot be sent", s.Status)

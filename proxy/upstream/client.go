@@ -150,7 +150,7 @@ func (c *Client) Close() { c.ways.Load().closeIdle() }
 // Call is one request to one provider.
 type Call struct {
 	Method  string
-	Dialect dialect.Name
+	Dialect dialect.Dialect
 	BaseURL string // of the endpoint
 	Path    string // below the base, "/messages"
 	Query   string

@@ -61,14 +61,23 @@ func requestHeader(c Call) http.Header {
 		out["Content-Type"] = contentType
 	}
 	credential(out, c)
-	if c.Dialect == dialect.Anthropic && out.Get("Anthropic-Version") == "" {
-		out["Anthropic-Version"] = anthropicVersion
+	if v := c.traits().Version; v.Name != "" && out.Get(v.Name) == "" {
+		out[v.Name] = []string{v.Value}
 	}
 	if c.UserAgent != "" {
 		out["User-Agent"] = []string{c.UserAgent}
 	}
 	maps.Copy(out, c.Last)
 	return out
+}
+
+// traits returns the facts of the call's dialect, none for a call beside the
+// traffic.
+func (c Call) traits() *dialect.Traits {
+	if c.Dialect == nil {
+		return &dialect.Traits{}
+	}
+	return c.Dialect.Traits()
 }
 
 // foreign returns the values that hold no credential of ours.
@@ -93,9 +102,8 @@ func (c Call) foreignQuery() string {
 }
 
 var (
-	identity         = []string{"identity"}
-	contentType      = []string{"application/json"}
-	anthropicVersion = []string{"2023-06-01"}
+	identity    = []string{"identity"}
+	contentType = []string{"application/json"}
 )
 
 func credential(out http.Header, c Call) {
@@ -109,8 +117,9 @@ func credential(out http.Header, c Call) {
 	case catalog.NoCredential:
 		return
 	case catalog.TokenCredential, catalog.OAuthCredential:
-		if betas := strings.Join(out.Values("Anthropic-Beta"), ","); c.Dialect == dialect.Anthropic && !strings.Contains(betas, catalog.OAuthBeta) {
-			out["Anthropic-Beta"] = []string{strings.TrimPrefix(betas+","+catalog.OAuthBeta, ",")}
+		login := c.traits().Login
+		if listed := strings.Join(out.Values(login.Name), ","); login.Name != "" && !strings.Contains(listed, login.Value) {
+			out[login.Name] = []string{strings.TrimPrefix(listed+","+login.Value, ",")}
 		}
 	}
 	switch c.Auth {

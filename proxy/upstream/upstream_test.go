@@ -40,7 +40,7 @@ func TestRequestHeader(t *testing.T) {
 	}{
 		{"API key in its own header", Call{Dialect: dialect.Anthropic, Auth: catalog.XAPIKey, Credential: catalog.KeyCredential, Key: "ours"}, map[string]string{"X-Api-Key": "ours", "Authorization": ""}},
 		{"API key as a Bearer", Call{Dialect: dialect.Chat, Auth: catalog.Bearer, Credential: catalog.KeyCredential, Key: "ours"}, map[string]string{"X-Api-Key": "", "Authorization": "Bearer ours"}},
-		{"pasted OAuth token", Call{Dialect: dialect.Anthropic, Auth: catalog.Bearer, Credential: catalog.TokenCredential, Key: "tok"}, map[string]string{"Authorization": "Bearer tok", "Anthropic-Beta": "one,two," + catalog.OAuthBeta}},
+		{"pasted OAuth token", Call{Dialect: dialect.Anthropic, Auth: catalog.Bearer, Credential: catalog.TokenCredential, Key: "tok"}, map[string]string{"Authorization": "Bearer tok", "Anthropic-Beta": "one,two," + dialect.OAuthBeta}},
 		{"passthrough sends the client's own", Call{Dialect: dialect.Anthropic, Auth: catalog.Bearer, Credential: catalog.PassthroughCredential}, map[string]string{"Authorization": "Bearer sk-ant-oat01-client", "X-Api-Key": ""}},
 		{"no credential", Call{Dialect: dialect.Chat, Auth: catalog.Bearer, Credential: catalog.NoCredential, Key: "x"}, map[string]string{"Authorization": "", "X-Api-Key": ""}},
 	}

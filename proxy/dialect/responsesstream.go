@@ -8,8 +8,8 @@ import (
 	"breakwater/proxy/sse"
 )
 
-// response reads an event of the Responses dialect.
-func (r *Reader) response(kind string, e sse.Event) Progress {
+func (responses) read(r *Reader, e sse.Event) Progress {
+	kind := string(eventType(e))
 	switch kind {
 	case "response.created", "response.in_progress", "response.queued":
 		return Preamble
@@ -67,4 +67,40 @@ func item(e sse.Event, end bool) Progress {
 		return Output // a call without arguments
 	}
 	return Working
+}
+
+func (responses) readEnd(r *Reader, e sse.Event) Progress {
+	switch string(eventType(e)) {
+	case "error", "response.completed", "response.incomplete", "response.failed":
+		return r.Read(e)
+	}
+	return Noise
+}
+
+// Delta implements Dialect.
+func (responses) Delta(e sse.Event) (DeltaKind, string) {
+	switch kind := string(eventType(e)); {
+	case kind == "response.output_text.delta":
+		return TextDelta, gjson.GetBytes(e.Data, "delta").Str
+	case strings.HasPrefix(kind, "response.reasoning"):
+		return ReasoningDelta, ""
+	case kind == "response.output_item.done":
+		return ItemEnd, ""
+	case kind == "response.output_item.added":
+		switch gjson.GetBytes(e.Data, "item.type").Str {
+		case "message", "":
+			return NoDelta, ""
+		case "reasoning":
+			return ReasoningDelta, ""
+		}
+		return ToolDelta, ""
+	case strings.HasPrefix(kind, "response.function_call"), strings.HasSuffix(kind, "_call_arguments.delta"),
+		strings.HasPrefix(kind, "response.custom_tool_call"):
+		return ToolDelta, ""
+	}
+	return NoDelta, ""
+}
+
+func (responses) finish(data []byte) string {
+	return gjson.GetBytes(data, "response.incomplete_details.reason").Str
 }

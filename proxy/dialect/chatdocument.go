@@ -1,13 +1,69 @@
 package dialect
 
 import (
+	"encoding/json"
 	"strconv"
 
 	"github.com/tidwall/gjson"
+
+	"breakwater/proxy/sse"
 )
 
-// completion writes a chat answer as its chunks.
-func (m *made) completion(root gjson.Result, usage bool) bool {
+// chunkParts assembles a completion.
+type chunkParts struct {
+	base  string // the first chunk
+	parts pieces // choices
+	usage *piece
+}
+
+func (chat) assembler() assembler { return &chunkParts{parts: pieces{}, usage: newPiece()} }
+
+func (a *chunkParts) take(_ sse.Event, root gjson.Result) {
+	if u := root.Get("usage"); u.IsObject() {
+		a.usage = newPiece()
+		a.usage.add(u)
+	}
+	choices := root.Get("choices")
+	if a.base == "" && choices.IsArray() {
+		a.base = root.Raw
+	}
+	for _, c := range choices.Array() {
+		p := a.parts.at(c.Get("index").Int())
+		p.add(gjson.Parse(with(c.Raw, "index", "")))
+	}
+}
+
+func (a *chunkParts) document() string {
+	if !gjson.Valid(a.base) {
+		return ""
+	}
+	choices := make([]json.RawMessage, 0, len(a.parts))
+	for _, i := range sorted(a.parts) {
+		p := a.parts[i]
+		message := newPiece()
+		if f := p.fields["delta"]; f != nil && f.child != nil {
+			message = f.child
+		}
+		if f := message.fields["tool_calls"]; f != nil {
+			for _, call := range f.parts {
+				call.drop("index") // only streams have it
+			}
+		}
+		if message.text("content") == "" && message.fields["tool_calls"] != nil {
+			*message.field("content") = field{value: json.RawMessage("null")}
+		}
+		*message.field("role") = field{value: json.RawMessage(`"assistant"`)}
+		choices = append(choices, rawObject("index", strconv.FormatInt(i, 10), "message", message.json(),
+			"logprobs", p.value("logprobs"), "finish_reason", p.value("finish_reason")))
+	}
+	fields := []string{"object", `"chat.completion"`, "choices", rawList(choices), "usage", ""}
+	if len(a.usage.keys) > 0 {
+		fields[5] = a.usage.json()
+	}
+	return with(a.base, fields...)
+}
+
+func (chat) stream(m *made, root gjson.Result, usage bool) bool {
 	choices := root.Get("choices").Array()
 	if !root.IsObject() || len(choices) == 0 {
 		return false
@@ -95,4 +151,28 @@ func numbered(calls []gjson.Result) string {
 		out = append(out, with(c.Raw, "index", strconv.Itoa(i))...)
 	}
 	return string(append(out, ']'))
+}
+
+// AnswerText implements Dialect.
+func (chat) AnswerText(doc []byte) string {
+	return textOf(gjson.GetBytes(doc, "choices.0.message.content"))
+}
+
+// CallsTool implements Dialect.
+func (chat) CallsTool(doc []byte) bool {
+	m := gjson.GetBytes(doc, "choices.0.message")
+	return m.Get("tool_calls.0").Exists() || m.Get("function_call").IsObject()
+}
+
+// EmptyDocument implements Dialect.
+func (chat) EmptyDocument(doc []byte) bool {
+	r := gjson.GetManyBytes(doc, "choices.#", "choices.0.message", "choices.0.finish_reason")
+	m := r[1]
+	return r[0].Int() == 1 && m.IsObject() && m.Get("content").String() == "" && !m.Get("tool_calls.0").Exists() &&
+		!m.Get("function_call").IsObject() && !m.Get("audio").IsObject() && m.Get("refusal").String() == "" && !endsEmpty(r[2].Str)
+}
+
+func (chat) tokens(doc []byte) (all, thought int64) {
+	u := gjson.GetBytes(doc, "usage")
+	return u.Get("completion_tokens").Int(), u.Get("completion_tokens_details.reasoning_tokens").Int()
 }

@@ -1,11 +1,39 @@
 package dialect
 
 import (
+	"encoding/json"
 	"strconv"
 	"strings"
 
 	"github.com/tidwall/gjson"
+
+	"breakwater/proxy/sse"
 )
+
+// responseParts assembles a response.
+type responseParts struct {
+	base  string // the response as it ended
+	items []json.RawMessage
+}
+
+func (responses) assembler() assembler { return &responseParts{} }
+
+func (a *responseParts) take(e sse.Event, root gjson.Result) {
+	switch string(eventType(e)) {
+	case "response.output_item.done":
+		a.items = append(a.items, json.RawMessage(root.Get("item").Raw))
+	case "response.completed", "response.incomplete":
+		a.base = root.Get("response").Raw
+	}
+}
+
+// document puts the items back where a server leaves them out of the end.
+func (a *responseParts) document() string {
+	if gjson.Valid(a.base) && len(gjson.Get(a.base, "output").Array()) == 0 && len(a.items) > 0 {
+		return with(a.base, "output", rawList(a.items))
+	}
+	return a.base
+}
 
 // numberedEvents writes Responses events, whose numbers count up.
 type numberedEvents struct {
@@ -18,9 +46,8 @@ func (m *numberedEvents) put(kind string, fields ...string) {
 	m.next++
 }
 
-// response writes a Responses answer as its events. One that has not ended is
-// none.
-func (m *made) response(root gjson.Result) bool {
+// stream implements documents: an answer that has not ended is none.
+func (responses) stream(m *made, root gjson.Result, _ bool) bool {
 	output := root.Get("output")
 	if !root.IsObject() || !output.IsArray() {
 		return false
@@ -45,10 +72,9 @@ func (m *made) response(root gjson.Result) bool {
 	return true
 }
 
-// FailureIn returns the event that a stream would have ended with in place of
-// this answer, nil when the answer tells of no failure.
-func (n Name) FailureIn(doc []byte) []byte {
-	if n != Responses || gjson.GetBytes(doc, "status").Str != "failed" {
+// FailureIn implements Dialect.
+func (responses) FailureIn(doc []byte) []byte {
+	if gjson.GetBytes(doc, "status").Str != "failed" {
 		return nil
 	}
 	return rawObject("type", `"response.failed"`, "response", oneLine(string(doc)))
@@ -144,4 +170,47 @@ func partFamily(list, kind string) (text, part string) {
 		return "refusal", "content_part"
 	}
 	return "output_text", "content_part"
+}
+
+// AnswerText implements Dialect.
+func (responses) AnswerText(doc []byte) string {
+	var parts []string
+	gjson.GetBytes(doc, "output").ForEach(func(_, item gjson.Result) bool {
+		if t := textOf(item.Get("content")); item.Get("type").Str == "message" && t != "" {
+			parts = append(parts, t)
+		}
+		return true
+	})
+	return strings.Join(parts, "\n")
+}
+
+// CallsTool implements Dialect.
+func (responses) CallsTool(doc []byte) bool {
+	found := false
+	gjson.GetBytes(doc, "output").ForEach(func(_, item gjson.Result) bool {
+		t := item.Get("type").Str
+		found = t != "message" && t != "reasoning" && t != ""
+		return !found
+	})
+	return found
+}
+
+// EmptyDocument implements Dialect.
+func (responses) EmptyDocument(doc []byte) bool {
+	r := gjson.GetManyBytes(doc, "object", "status", "output", "output.#")
+	return r[0].Str == "response" && r[1].Str == "completed" && r[2].IsArray() && r[3].Int() == 0
+}
+
+// Unfinished implements Dialect.
+func (responses) Unfinished(doc []byte) bool {
+	if gjson.GetBytes(doc, "object").Str != "response" {
+		return false
+	}
+	s := gjson.GetBytes(doc, "status").Str
+	return s == "in_progress" || s == "queued" || s == "failed" || s == "cancelled"
+}
+
+func (responses) tokens(doc []byte) (all, thought int64) {
+	u := gjson.GetBytes(doc, "usage")
+	return u.Get("output_tokens").Int(), u.Get("output_tokens_details.reasoning_tokens").Int()
 }

@@ -2,14 +2,14 @@ package dialect
 
 import (
 	"bytes"
+	"math/bits"
 
 	"github.com/tidwall/gjson"
 
 	"breakwater/proxy/sse"
 )
 
-// chunk reads an event of the chat dialect.
-func (r *Reader) chunk(e sse.Event) Progress {
+func (chat) read(r *Reader, e sse.Event) Progress {
 	if bytes.HasPrefix(bytes.TrimSpace(e.Data), doneMark) {
 		r.done = true
 		return Done
@@ -37,6 +37,15 @@ func (r *Reader) chunk(e sse.Event) Progress {
 		return Finish
 	}
 	return p
+}
+
+func (chat) readEnd(r *Reader, e sse.Event) Progress {
+	if r.several || len(e.Data) < 512 && bytes.Contains(e.Data, doneMark) || bytes.Contains(e.Data, errorKey) || mayFinish(e) {
+		if p := r.Read(e); p >= Finish {
+			return p
+		}
+	}
+	return Noise
 }
 
 // choice reads what a chunk adds to one choice, and whether that one ends.
@@ -105,3 +114,36 @@ func (r *Reader) call(c gjson.Result) Progress {
 func mayFinish(e sse.Event) bool {
 	return lastValue(e.Data, finishKey, '"') >= 0 || e.Cut && lastValue(e.Tail, finishKey, '"') >= 0
 }
+
+// allEnded reports whether every choice that has begun has told why it stopped.
+func (r *Reader) allEnded() bool { return r.begun != 0 && r.begun&^r.ended == 0 }
+
+// begin notes a choice.
+func (r *Reader) begin(index int64) uint64 {
+	bit := uint64(1) << uint(min(max(index, 0), 63))
+	r.begun |= bit
+	r.several = r.several || bits.OnesCount64(r.begun) > 1
+	return bit
+}
+
+func (chat) missing(*Reader) []byte { return frame("", doneMark) }
+
+// Delta implements Dialect.
+func (chat) Delta(e sse.Event) (DeltaKind, string) {
+	choice := gjson.GetBytes(e.Data, "choices.0")
+	delta := choice.Get("delta")
+	content := delta.Get("content").Str
+	switch {
+	case delta.Get("tool_calls.0").Exists(), delta.Get("function_call").IsObject():
+		return ToolDelta, ""
+	case content != "":
+		return TextDelta, content
+	case delta.Get("reasoning_content").Str != "", delta.Get("reasoning").Str != "", delta.Get("reasoning_details.0").Exists():
+		return ReasoningDelta, ""
+	case choice.Get("finish_reason").Str != "":
+		return ItemEnd, ""
+	}
+	return NoDelta, ""
+}
+
+func (chat) finish(data []byte) string { return gjson.GetBytes(data, "choices.0.finish_reason").Str }
