@@ -46,6 +46,7 @@ type attempt struct {
 	until     limit // on the time until the answer begins, over all calls
 	deadlines *deadlines
 	code      string // of the last failure of a stream
+	silent    bool   // a budget of ours ended a wait without any sign of the target
 	usage     dialect.Usage
 	ttfb      time.Duration
 	mended    string // what the client's form of the answer needed
@@ -93,7 +94,7 @@ func (c Caller) Do(ctx context.Context, req *Request, to Target, client Client, 
 			a.began = time.Now()
 		case again:
 			a.reopening.Made++
-			a.usage, a.mended = dialect.Usage{}, ""
+			a.usage, a.mended, a.silent = dialect.Usage{}, "", false
 		}
 	}
 }

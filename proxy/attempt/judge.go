@@ -48,7 +48,7 @@ func (a *attempt) fail(o outcome.Outcome, header http.Header, body []byte) callR
 	}
 	o = a.clean(o)
 	scrub.Header(header, a.secret())
-	return callResult{Result: Result{End: Failed, Outcome: o, Status: o.Status, Header: header, Body: a.scrub(body), Code: a.code}}
+	return callResult{Result: Result{End: Failed, Outcome: o, Status: o.Status, Header: header, Body: a.scrub(body), Code: a.code, Silent: a.silent}}
 }
 
 // broken is the result of an answer that broke off after the client saw a part
@@ -156,8 +156,11 @@ func (a *attempt) streamFailure(ctx context.Context, err error) outcome.Outcome 
 	case a.Upstream.SleptSince(a.ahead):
 		a.code = resilience.CodeMachineSlept
 		return a.transport(classify.LocalDeadline) // what broke meanwhile is no connection's fault
-	case errors.As(cause, &late) && late.cause != watchdog.NoAnswer:
-		a.code = late.cause.Code()
+	case errors.As(cause, &late):
+		a.silent = late.cause == watchdog.NoAnswer || late.cause == watchdog.NotReady || late.cause == watchdog.Stalled
+		if late.cause != watchdog.NoAnswer {
+			a.code = late.cause.Code()
+		}
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		a.code = resilience.CodeEarlyEOF
 	}

@@ -49,7 +49,10 @@ type Result struct {
 	// Repeats counts the calls that were made because a connection was lost
 	// (ruling 67).
 	Repeats int
-	Usage   dialect.Usage
+	// Silent tells that a budget of ours ended a wait in which the target sent
+	// nothing of use (ruling 69).
+	Silent bool
+	Usage  dialect.Usage
 	// TTFB is the time until the headers of the last answer, 0 when none came.
 	TTFB time.Duration
 	// Took is how long the last call took.

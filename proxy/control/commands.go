@@ -127,6 +127,7 @@ func (s *Service) ClearCooldown(_ context.Context, id string) error {
 	}
 	s.retryRefresh(r)
 	s.engine.ClearConnection(id)
+	s.slow.Forget(id)
 	s.markState()
 	return nil
 }

@@ -10,9 +10,9 @@ import (
 	"breakwater/resilience/clock"
 )
 
-// slow is everything outside the process that may not answer: each call of the
+// held is everything outside the process that may not answer: each call of the
 // kind that is held waits until it is let go.
-type slow struct {
+type held struct {
 	*memory
 	noSecrets
 	kind    string
@@ -23,7 +23,7 @@ type slow struct {
 	kept map[string]string // the secrets, written by one call at a time
 }
 
-func (w *slow) wait(kind string) error {
+func (w *held) wait(kind string) error {
 	if w.kind != kind {
 		return nil
 	}
@@ -35,7 +35,7 @@ func (w *slow) wait(kind string) error {
 	return nil
 }
 
-func (w *slow) SetSecret(name, value string) error {
+func (w *held) SetSecret(name, value string) error {
 	err := w.wait("keychain")
 	if err == nil {
 		w.kept[name] = value
@@ -43,20 +43,20 @@ func (w *slow) SetSecret(name, value string) error {
 	return err
 }
 
-func (w *slow) DeleteSecret(name string) error {
+func (w *held) DeleteSecret(name string) error {
 	err := w.wait("keychain")
 	delete(w.kept, name)
 	return err
 }
 
-func (w *slow) SaveConnection(context.Context, ConnectionRecord) error { return w.wait("disk") }
-func (w *slow) SaveSettings(context.Context, map[string][]byte) error  { return w.wait("disk") }
+func (w *held) SaveConnection(context.Context, ConnectionRecord) error { return w.wait("disk") }
+func (w *held) SaveSettings(context.Context, map[string][]byte) error  { return w.wait("disk") }
 
-func (w *slow) roots(string) (func(), error) { return func() {}, w.wait("file") }
+func (w *held) roots(string) (func(), error) { return func() {}, w.wait("file") }
 
-func newSlow(t *testing.T, kind string) (*Service, *slow) {
+func newSlow(t *testing.T, kind string) (*Service, *held) {
 	t.Helper()
-	w := &slow{memory: newMemory(), entered: make(chan struct{}, 10), letGo: make(chan struct{}), kept: map[string]string{}}
+	w := &held{memory: newMemory(), entered: make(chan struct{}, 10), letGo: make(chan struct{}), kept: map[string]string{}}
 	for i := range w.records {
 		w.records[i].Priority = i + 1
 	}
@@ -89,11 +89,11 @@ var slowCalls = []struct {
 		_, err := s.EditSettings(ctx, SettingsPatch{CAFile: new("/drive/roots.pem")})
 		return err
 	}},
-	{"a connection on a slow disk", "disk", func(ctx context.Context, s *Service) error {
+	{"a connection on a held disk", "disk", func(ctx context.Context, s *Service) error {
 		_, err := s.EditConnection(ctx, "alpha", ConnectionPatch{Name: new("delta")})
 		return err
 	}},
-	{"settings on a slow disk", "disk", func(ctx context.Context, s *Service) error {
+	{"settings on a held disk", "disk", func(ctx context.Context, s *Service) error {
 		_, err := s.EditSettings(ctx, SettingsPatch{Theme: new("dark")})
 		return err
 	}},

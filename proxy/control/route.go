@@ -27,6 +27,7 @@ type Route struct {
 	key       string
 	proxy     string // outbound, with its login
 	login     *login // of a refreshable credential, in place of key
+	nearby    bool   // an endpoint is on this machine or a private network
 }
 
 // Use counts what a connection does; it outlives edits.
@@ -149,6 +150,7 @@ func newRoute(rec ConnectionRecord, p catalog.Provider, key string) *Route {
 		}
 		if e.URL != "" {
 			r.endpoints = append(r.endpoints, e)
+			r.nearby = r.nearby || isNearby(e.URL)
 		}
 	}
 	return r

@@ -20,6 +20,7 @@ import (
 	"breakwater/resilience/oauth"
 	"breakwater/resilience/quota"
 	"breakwater/resilience/settings"
+	"breakwater/resilience/slow"
 )
 
 // Config is what a Service is made of.
@@ -87,6 +88,7 @@ type Service struct {
 	// Memory of this process alone.
 	occupancy     *affinity.Occupancy
 	latency       *combo.Latency
+	slow          slow.Table
 	inForce       atomic.Pointer[settings.Settings]
 	keys          atomic.Pointer[[]KeyRecord]
 	keyNews       keyNews

@@ -82,6 +82,7 @@ func (s *Service) view(r *Route) Connection {
 	for _, l := range st.Lockouts {
 		c.Lockouts = append(c.Lockouts, Lockout{Model: l.Model, Reason: l.Reason, Until: *s.Real(l.Until), FailureCount: l.FailureCount})
 	}
+	s.slowUntil(r, &c)
 	c.ClientID, c.TokenURL, c.TokenFormat = rec.ClientID, rec.TokenURL, rec.TokenFormat
 	c.LoginRefresh = s.refreshView(r)
 	c.ProxyURL, c.HasProxyLogin = rec.ProxyURL, r.proxy != rec.ProxyURL

@@ -159,6 +159,8 @@ type Connection struct {
 	LastUsedAt       *time.Time `json:"lastUsedAt,omitempty"`
 	LeasedUntil      *time.Time `json:"leasedUntil,omitempty"` // somebody holds it exclusively
 	Lockouts         []Lockout  `json:"lockouts,omitempty"`    // models that are left out, the longest first
+	// Slow lists the models that are asked last for a while (ruling 69).
+	Slow []SlowTarget `json:"slow,omitempty"`
 	InFlight         int        `json:"inFlight"`
 	Queued           int        `json:"queued"` // requests that wait for a turn
 	Served           int64      `json:"served"` // answers since start
@@ -288,6 +290,13 @@ type Step struct {
 	Status         int        `json:"status,omitempty"`
 	DurationMs     int64      `json:"durationMs,omitempty"`
 	Until          *time.Time `json:"until,omitempty"`
+}
+
+// SlowTarget is a model of a connection that kept requests waiting in silence: it
+// is asked last until then.
+type SlowTarget struct {
+	Model string    `json:"model"`
+	Until time.Time `json:"until"`
 }
 
 // AlertKind is what an alert is about.

@@ -15,6 +15,7 @@ const (
 	OpenCode     Client = "opencode"
 	VendorSDK    Client = "sdk"
 	Aider        Client = "aider"
+	Qwen         Client = "qwen"
 	UnknownAgent Client = "unknown"
 	// OwnTest is this program's own test request, which is no agent's.
 	OwnTest Client = "breakwater"
@@ -36,6 +37,9 @@ type Profile struct {
 	// CutBrokenStream tells that a stream that broke after output is cut and
 	// not ended by an error event: the client restarts it then (ruling 44).
 	CutBrokenStream bool
+	// GivesUp is how long the client waits for the headers of an answer before it
+	// hangs up; 0 is not known.
+	GivesUp time.Duration
 	// Hold is how long response headers may be held back (ruling 45).
 	Hold time.Duration
 	// SignOfLife is what the client counts as life in a stream that has not
@@ -52,13 +56,16 @@ var (
 
 // profiles is the table of ruling 40; the order is that of detection.
 var profiles = map[Client]Profile{
-	ClaudeCode:   {ClaudeCode, 59 * time.Second, true, 402, true, 240 * time.Second, ping},
-	Codex:        {Codex, 59 * time.Second, true, 400, false, 600 * time.Second, keepAlive},
-	OpenCode:     {OpenCode, 59 * time.Second, false, 400, false, 240 * time.Second, comment},
-	VendorSDK:    {VendorSDK, 59 * time.Second, false, 400, false, 240 * time.Second, comment},
-	Aider:        {Aider, 59 * time.Second, false, 400, false, 240 * time.Second, comment},
-	OwnTest:      {OwnTest, 0, false, 0, false, 15 * time.Second, comment},
-	UnknownAgent: {UnknownAgent, 0, false, 0, false, 15 * time.Second, comment},
+	ClaudeCode:   {ClaudeCode, 59 * time.Second, true, 402, true, 360 * time.Second, 240 * time.Second, ping},
+	Codex:        {Codex, 59 * time.Second, true, 400, false, 0, 600 * time.Second, keepAlive},
+	OpenCode:     {OpenCode, 59 * time.Second, false, 400, false, 300 * time.Second, 240 * time.Second, comment},
+	VendorSDK:    {VendorSDK, 59 * time.Second, false, 400, false, 600 * time.Second, 240 * time.Second, comment},
+	Aider:        {Aider, 59 * time.Second, false, 400, false, 600 * time.Second, 240 * time.Second, comment},
+	OwnTest:      {OwnTest, 0, false, 0, false, 0, 15 * time.Second, comment},
+	// Qwen hangs up 120 s after its request, whatever comments come, and survives a
+	// cut in all its modes (clients, section 12).
+	Qwen:         {Qwen, 59 * time.Second, false, 400, true, 120 * time.Second, 15 * time.Second, comment},
+	UnknownAgent: {UnknownAgent, 0, false, 0, false, 0, 15 * time.Second, comment},
 }
 
 // ProfileOf recognises the client by its request headers; get returns a
@@ -83,6 +90,8 @@ func detect(get func(string) string) Client {
 		return OpenCode
 	case strings.HasPrefix(agent, "litellm"), strings.Contains(agent, "aider"):
 		return Aider
+	case strings.HasPrefix(agent, "qwencode"):
+		return Qwen
 	case get("X-Stainless-Lang") != "":
 		return VendorSDK
 	case agent == string(OwnTest):

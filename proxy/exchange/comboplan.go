@@ -37,6 +37,7 @@ type pass struct {
 	excluded []combo.Excluded
 	resting  []*combo.Target       // excluded by what time ends
 	unasked  []exclusion.Exclusion // why none of them was asked
+	slow     []*combo.Target       // tried after the others
 }
 
 // dispatch plans the request and makes its passes: the set and its retries. The
@@ -94,6 +95,19 @@ func (p *comboPlan) once(ctx context.Context, r *run) *ending {
 		if refused != nil { // a nested combo with nothing to try
 			p.exclude(t, exclusion.Exclusion{Reason: exclusion.Unavailable})
 			continue
+		}
+		if p.defers(r, t) {
+			p.pass.slow = append(p.pass.slow, t)
+			continue
+		}
+		if end := p.target(ctx, r, t); end != nil {
+			return end
+		}
+		p.walk.Fail(t)
+	}
+	for _, t := range p.pass.slow {
+		if p.pass.Stop != resilience.NotStopped {
+			break
 		}
 		if end := p.target(ctx, r, t); end != nil {
 			return end

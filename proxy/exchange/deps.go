@@ -15,6 +15,7 @@ import (
 	"breakwater/resilience/combo"
 	"breakwater/resilience/outcome"
 	"breakwater/resilience/settings"
+	"breakwater/resilience/slow"
 )
 
 // Exchanger brings requests to their answers. Its fields are what it needs of
@@ -29,6 +30,7 @@ type Exchanger struct {
 	Settings    Settings
 	Records     Records
 	Egress      Egress
+	Slow        *slow.Table
 	Meter       Meter
 	Clock       Clock
 	Limits      Limits
@@ -60,6 +62,8 @@ type Connections interface {
 	// Admits returns the test whether the client brought the login that a
 	// passthrough connection forwards.
 	Admits(h http.Header) func(*control.Route) bool
+	// InLane reports whether Claude's low-priority lane is active on a connection.
+	InLane(id string) bool
 	// Unserved tells that other owners hold what could serve a request under a
 	// lease; nil when that is not why.
 	Unserved(ctx context.Context, h *control.Hold, p resilience.Plan, passed []control.Passed, model string) *control.LeaseError

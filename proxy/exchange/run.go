@@ -132,6 +132,7 @@ func (r *run) split(all []*candidate) resilience.Plan {
 		list[i] = c.engine()
 	}
 	plan := r.Engine.Plan(list)
+	r.demote(all, plan.Targets)
 	if !r.Settings.InForce().QuotaPreflight.Enabled || r.req.Probe {
 		return plan
 	}

@@ -18,6 +18,7 @@ import (
 // settle books the result of an attempt with the engine, the connection's queue,
 // the session and the figures, and says whether the request has ended.
 func (r *run) settle(p plan, c *candidate, a *resilience.Attempt, res attempt.Result, more bool) *ending {
+	r.observeSilence(c, res)
 	switch res.End {
 	case attempt.Answered:
 		return r.answered(p, c, a, res)

@@ -69,7 +69,7 @@ func (r *run) attempt(ctx context.Context, p plan, c *candidate, more bool, slot
 	r.Egress.Look(c.route)
 	to := attempt.Target{
 		Route: c.route, Model: c.model, More: more, Header: http.Header{refusal.HeaderSelected: {c.route.Record.ID}},
-		Start: r.startLimit(c.route), Begins: c.step.begins,
+		Start: r.startLimit(c.route, more), Begins: c.step.begins,
 		Broken: func() []byte { return r.refusal().BrokenStream(c.route.Record.Name) },
 	}
 	to.Within = slot.Limit(to.Start)
@@ -94,15 +94,6 @@ type committed struct {
 func (c *committed) Head(status int, fill func(http.Header)) {
 	c.done = true
 	c.Client.Head(status, fill)
-}
-
-// startLimit is how long the upstream may take until its answer begins; Claude
-// has a figure of its own (ruling 21).
-func (r *run) startLimit(route *control.Route) time.Duration {
-	if d := route.StartTimeout(); d > 0 {
-		return d
-	}
-	return r.Limits.Headers
 }
 
 // observer follows an attempt for the trace and for what its answers teach.

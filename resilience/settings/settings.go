@@ -143,6 +143,10 @@ type Failover struct {
 	// FinalErrors ends a request at once whose connections all wait for the user
 	// (ruling 71).
 	FinalErrors bool `json:"finalErrors"`
+	// SlowDemotion moves streamed requests on from a cloud target that sends no
+	// headers within FirstByteMs, and asks it last for a while (ruling 69).
+	SlowDemotion bool  `json:"slowDemotion"`
+	FirstByteMs  int64 `json:"firstByteMs"`
 }
 
 // EmergencyFallback sends a request for a single model to a free model when the

@@ -63,7 +63,7 @@ func TestEveryKnobIsASetting(t *testing.T) {
 			}
 		}
 	}
-	if n != 59 {
+	if n != 61 {
 		t.Error(n, "knobs")
 	}
 }
