@@ -26,6 +26,7 @@ import (
 	"breakwater/resilience/exclusion"
 	"breakwater/resilience/outcome"
 	"breakwater/resilience/settings"
+	"breakwater/resilience/slow"
 )
 
 // script is how a fake upstream answers an attempt.
@@ -77,7 +78,7 @@ func newRig(names ...string) *rig {
 	k.settings.WaitForCooldown.Enabled = false
 	k.Exchanger = &Exchanger{
 		Attempts: k, Engine: resilience.New(resilience.Config{Clock: clock.System{}, Settings: k.settings}), Connections: k, Combos: k,
-		Admission: k, Sessions: k, Settings: k, Records: k, Egress: k, Meter: k, Clock: k,
+		Admission: k, Sessions: k, Settings: k, Records: k, Egress: k, Slow: new(slow.Table), Meter: k, Clock: k,
 		Limits: Limits{Headers: time.Minute, Write: time.Minute}, Log: slog.New(slog.NewTextHandler(&k.log, nil)),
 	}
 	k.planner = combo.Planner{Resolver: combo.Resolver{World: world{k}}, State: combo.NewState(), Rand: func() float64 { return 0 }}
@@ -515,3 +516,6 @@ func (k *rig) Accounts(provider string) (list []combo.Account) {
 	}
 	return list
 }
+
+// InLane implements Connections.
+func (k *rig) InLane(string) bool { return false }
