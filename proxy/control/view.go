@@ -160,11 +160,11 @@ type Connection struct {
 	LeasedUntil      *time.Time `json:"leasedUntil,omitempty"` // somebody holds it exclusively
 	Lockouts         []Lockout  `json:"lockouts,omitempty"`    // models that are left out, the longest first
 	// Slow lists the models that are asked last for a while (ruling 69).
-	Slow []SlowTarget `json:"slow,omitempty"`
-	InFlight         int        `json:"inFlight"`
-	Queued           int        `json:"queued"` // requests that wait for a turn
-	Served           int64      `json:"served"` // answers since start
-	Failed           int64      `json:"failed"` // failed attempts since start
+	Slow     []SlowTarget `json:"slow,omitempty"`
+	InFlight int          `json:"inFlight"`
+	Queued   int          `json:"queued"` // requests that wait for a turn
+	Served   int64        `json:"served"` // answers since start
+	Failed   int64        `json:"failed"` // failed attempts since start
 }
 
 // GuardedBy reports whether a breaker is that of the connection. Custom

@@ -56,12 +56,12 @@ var (
 
 // profiles is the table of ruling 40; the order is that of detection.
 var profiles = map[Client]Profile{
-	ClaudeCode:   {ClaudeCode, 59 * time.Second, true, 402, true, 360 * time.Second, 240 * time.Second, ping},
-	Codex:        {Codex, 59 * time.Second, true, 400, false, 0, 600 * time.Second, keepAlive},
-	OpenCode:     {OpenCode, 59 * time.Second, false, 400, false, 300 * time.Second, 240 * time.Second, comment},
-	VendorSDK:    {VendorSDK, 59 * time.Second, false, 400, false, 600 * time.Second, 240 * time.Second, comment},
-	Aider:        {Aider, 59 * time.Second, false, 400, false, 600 * time.Second, 240 * time.Second, comment},
-	OwnTest:      {OwnTest, 0, false, 0, false, 0, 15 * time.Second, comment},
+	ClaudeCode: {ClaudeCode, 59 * time.Second, true, 402, true, 360 * time.Second, 240 * time.Second, ping},
+	Codex:      {Codex, 59 * time.Second, true, 400, false, 0, 600 * time.Second, keepAlive},
+	OpenCode:   {OpenCode, 59 * time.Second, false, 400, false, 300 * time.Second, 240 * time.Second, comment},
+	VendorSDK:  {VendorSDK, 59 * time.Second, false, 400, false, 600 * time.Second, 240 * time.Second, comment},
+	Aider:      {Aider, 59 * time.Second, false, 400, false, 600 * time.Second, 240 * time.Second, comment},
+	OwnTest:    {OwnTest, 0, false, 0, false, 0, 15 * time.Second, comment},
 	// Qwen hangs up 120 s after its request, whatever comments come, and survives a
 	// cut in all its modes (clients, section 12).
 	Qwen:         {Qwen, 59 * time.Second, false, 400, true, 120 * time.Second, 15 * time.Second, comment},
