@@ -1,6 +1,5 @@
-// Package slow remembers which targets kept requests waiting in silence: they
-// are asked last for a while (ruling 69). It penalises nobody: no cooldown, no
-// breaker, no exclusion.
+// Package slow remembers which targets kept requests waiting in silence, so that
+// they are asked last for a while (ruling 69).
 package slow
 
 import (
@@ -37,7 +36,8 @@ type entry struct {
 	at      time.Time // of the last event
 }
 
-// Table holds the slow targets. Its zero value is ready, and safe for
+// Table holds the slow targets. None of them is penalised: there is no cooldown,
+// no breaker and no exclusion. Its zero value is ready, and safe for
 // concurrent use.
 type Table struct {
 	mu   sync.Mutex
