@@ -26,7 +26,7 @@ func (a *attempt) login(ctx context.Context) (out callResult, failed bool) {
 	case a.gone(ctx):
 		return a.left(), true
 	case within.Err() != nil:
-		out = a.failedWithout(ctx, context.Cause(within))
+		out = a.failedWithout(within, context.Cause(within)) // our limit, no failure of the connection
 	case control.LoginExpired(err):
 		out = a.fail(a.expired(), nil, nil)
 	default:
