@@ -40,7 +40,7 @@ func normalOnce(raw string) string {
 		return unicode.IsSpace(c) || unicode.IsControl(c) || strings.ContainsRune("\"'`<>\u200b\u2060\ufeff", c)
 	})
 	u, err := url.Parse(text)
-	if err != nil || u.Host == "" || u.Opaque != "" {
+	if err != nil || u.Scheme == "" || u.Host == "" {
 		return text
 	}
 	head, rest, _ := strings.Cut(text, "://")
