@@ -178,6 +178,15 @@ var migrations = []migration{
 			PRIMARY KEY (connection_id)
 		)`,
 	}},
+	{name: "words of a refusal", sql: []string{
+		// Ruling 62: the refusal's own words, the plain refusals in a row, and since
+		// when a connection needs attention.
+		`ALTER TABLE provider_connections ADD COLUMN last_error_words text NOT NULL DEFAULT ''`,
+		`ALTER TABLE provider_connections ADD COLUMN refusal_count integer NOT NULL DEFAULT 0`,
+		`ALTER TABLE provider_connections ADD COLUMN refused_since integer`,
+		`ALTER TABLE provider_connections ADD COLUMN attention_since integer`,
+		`ALTER TABLE provider_connections ADD COLUMN attention_words text NOT NULL DEFAULT ''`,
+	}},
 }
 
 // latest returns the schema version that the steps lead to.

@@ -39,6 +39,11 @@ type connectionRow struct {
 	LastUsedAt           millis `gorm:"type:integer"`
 	CreatedAt            millis `gorm:"type:integer;autoCreateTime:false"`
 	UpdatedAt            millis `gorm:"type:integer;autoUpdateTime:false"`
+	LastErrorWords       string `gorm:"type:text;not null;default:''"`
+	RefusalCount         int    `gorm:"type:integer;not null;default:0"`
+	RefusedSince         millis `gorm:"type:integer"`
+	AttentionSince       millis `gorm:"type:integer"`
+	AttentionWords       string `gorm:"type:text;not null;default:''"`
 }
 
 // TableName is the guide's.

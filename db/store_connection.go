@@ -191,6 +191,11 @@ func writeState(tx *gorm.DB, c resilience.ConnectionState) error {
 		"raw_hint":            c.RawHint,
 		"expired_retry_count": c.ExpiredRetries,
 		"expired_retry_at":    millis{c.ExpiredRetryAt},
+		"last_error_words":    c.LastErrorWords,
+		"refusal_count":       c.RefusalCount,
+		"refused_since":       millis{c.RefusedSince},
+		"attention_since":     millis{c.AttentionSince},
+		"attention_words":     c.AttentionWords,
 	}).Error
 }
 
@@ -261,6 +266,8 @@ func (row connectionRow) record() (control.ConnectionRecord, error) {
 			LastErrorReason: outcome.Reason(row.LastErrorReason), LastErrorAt: row.LastErrorAt.Time,
 			LastErrorSource: row.LastErrorSource, RawHint: row.RawHint,
 			ExpiredRetries: row.ExpiredRetryCount, ExpiredRetryAt: row.ExpiredRetryAt.Time,
+			LastErrorWords: row.LastErrorWords, RefusalCount: row.RefusalCount, RefusedSince: row.RefusedSince.Time,
+			AttentionSince: row.AttentionSince.Time, AttentionWords: row.AttentionWords,
 		},
 	}, nil
 }

@@ -1,8 +1,6 @@
 package db
 
 import (
-	"fmt"
-	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -15,24 +13,7 @@ const releasedBeforeLists = 7
 
 func TestModelListsComeToTheReleasedSchema(t *testing.T) {
 	dir := t.TempDir()
-	fresh := open(t, dir)
-	save(t, fresh, "a")
-	if err := fresh.Close(); err != nil {
-		t.Fatal(err)
-	}
-	o := testOptions(dir)
-	g, err := openPool(filepath.Join(dir, FileName), writePool, o.Log, o.Now)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, sql := range []string{"DROP TABLE connection_models", fmt.Sprintf("PRAGMA user_version = %d", releasedBeforeLists)} {
-		if err := g.Exec(sql).Error; err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := closePool(g); err != nil {
-		t.Fatal(err)
-	}
+	released(t, dir, releasedBeforeLists)
 	s := open(t, dir)
 	if list := connections(t, s); len(list) != 1 || list[0].Name != "Work a" {
 		t.Fatalf("connections %+v", list)

@@ -13,9 +13,12 @@ type ChangeKind string
 const (
 	ChangeBreaker  ChangeKind = "breaker"  // From, To are breaker states
 	ChangeCooldown ChangeKind = "cooldown" // Until, Reason
-	ChangeTerminal ChangeKind = "terminal" // To is banned, expired or credits_exhausted
+	ChangeTerminal ChangeKind = "terminal" // To is banned, expired, credits_exhausted or wrong_address
 	ChangeCleared  ChangeKind = "cleared"  // the connection's errors are forgotten
 	ChangeLockout  ChangeKind = "lockout"  // To is the model, Until zero when lifted
+	// ChangeAttention is a connection that refuses again and again: it is asked
+	// last. To is needs_attention.
+	ChangeAttention ChangeKind = "attention"
 )
 
 // Change tells that something a person can see has changed.

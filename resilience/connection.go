@@ -71,12 +71,15 @@ type connConfig struct {
 // seen is the part of the state that decisions read.
 type seen struct {
 	terminal outcome.Terminal
-	until    time.Time
-	reason   outcome.Reason // of the cooldown
-	floor    time.Time      // earlier moments are the trace of a clock step
-	level    int
-	clean    bool
-	version  uint64
+	// misplaced and last tell that the address is wrong, and that the connection
+	// needs attention: it is asked last (rulings 56, 62).
+	misplaced, last bool
+	until           time.Time
+	reason          outcome.Reason // of the cooldown
+	floor           time.Time      // earlier moments are the trace of a clock step
+	level           int
+	clean           bool
+	version         uint64
 }
 
 // provider is what connections of one provider share. Nothing is shared
@@ -106,6 +109,10 @@ func (c *Conn) Provider() string { return c.provider.name }
 // Level returns the backoffLevel, from which the classifier scales its wait.
 func (c *Conn) Level() int { return c.seen.Load().level }
 
+// AskedLast reports whether the connection is asked after all others, because it
+// needs attention (ruling 62).
+func (c *Conn) AskedLast() bool { return c.seen.Load().last }
+
 // Config returns the connection's configuration.
 func (c *Conn) Config() Connection { return c.cfg.Load().Connection }
 
@@ -114,7 +121,7 @@ func (c *Conn) warm(e *Engine) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := e.clock.Now()
-	if from := c.state.Status; !c.state.Cooling(now).IsZero() && c.state.Clear(false) {
+	if from := c.state.Status; c.state.Warm(now) {
 		c.cleared(e, now, from, "disable_cooling")
 	}
 }
@@ -122,7 +129,7 @@ func (c *Conn) warm(e *Engine) {
 // publish makes the state visible to planning. The caller holds c.mu.
 func (c *Conn) publish() {
 	c.seen.Store(&seen{
-		terminal: c.state.Terminal(), until: c.state.Until, reason: c.state.Reason, floor: clock.Floor(c.state.Until, c.state.Span),
+		terminal: c.state.Terminal(), misplaced: c.state.Misplaced(), last: c.state.Attention.Needed(), until: c.state.Until, reason: c.state.Reason, floor: clock.Floor(c.state.Until, c.state.Span),
 		level: c.state.Level, clean: c.state.Clean(), version: c.version,
 	})
 }
@@ -159,7 +166,9 @@ func (c *Conn) saved() ConnectionState {
 		ID: c.id, RateLimitedUntil: s.Until, TestStatus: s.Status, BackoffLevel: s.Level,
 		ErrorCode: s.ErrorCode, LastErrorType: s.ErrorType, LastErrorReason: s.Reason,
 		LastErrorAt: s.ErrorAt, LastErrorSource: s.Source, RawHint: s.RawHint,
-		ExpiredRetries: s.Retries, ExpiredRetryAt: s.RetryAt,
+		ExpiredRetries: s.Retries, ExpiredRetryAt: s.RetryAt, LastErrorWords: s.Words,
+		RefusalCount: s.Refusals.Count, RefusedSince: s.Refusals.Since,
+		AttentionSince: s.Attention.Since, AttentionWords: s.Attention.Words,
 	}
 }
 
@@ -169,6 +178,8 @@ func restored(now time.Time, r ConnectionState) cooldown.State {
 		Until: r.RateLimitedUntil, Status: r.TestStatus, Level: r.BackoffLevel,
 		ErrorCode: r.ErrorCode, ErrorType: r.LastErrorType, Reason: r.LastErrorReason,
 		ErrorAt: r.LastErrorAt, Source: r.LastErrorSource, RawHint: r.RawHint,
-		Retries: r.ExpiredRetries, RetryAt: r.ExpiredRetryAt,
+		Retries: r.ExpiredRetries, RetryAt: r.ExpiredRetryAt, Words: r.LastErrorWords,
+		Refusals:  cooldown.Refusals{Count: r.RefusalCount, Since: r.RefusedSince},
+		Attention: cooldown.Attention{Since: r.AttentionSince, Words: r.AttentionWords},
 	})
 }

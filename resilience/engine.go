@@ -120,6 +120,11 @@ func (e *Engine) Upsert(c Connection) *Conn {
 	conn.publish()
 	conn.cfg.Store(e.connConfig(c))
 	e.conns[c.ID] = conn
+	if old != nil { // what was stored of the former provider's account is over
+		conn.mu.Lock()
+		conn.keep(e)
+		conn.mu.Unlock()
+	}
 	return conn
 }
 
@@ -242,7 +247,7 @@ func (e *Engine) Restore(conns []ConnectionState, breakers []BreakerState) {
 			c.mu.Lock()
 			c.state = restored(now, r)
 			if c.cfg.Load().DisableCooling {
-				c.state.Clear(false)
+				c.state.Warm(now)
 			}
 			c.version++
 			c.publish()

@@ -1,6 +1,7 @@
 package resilience
 
 import (
+	"slices"
 	"time"
 
 	"breakwater/resilience/breaker"
@@ -33,8 +34,27 @@ func (e *Engine) Plan(cands []Candidate) Plan {
 		next = x.index + 1
 	}
 	plan.Targets = append(plan.Targets, cands[next:]...)
+	lastLast(plan.Targets)
 	e.out.flush()
 	return plan
+}
+
+// lastLast moves those that are asked last behind all others.
+func lastLast(targets []Target) {
+	if slices.ContainsFunc(targets, func(t Target) bool { return t.Conn.AskedLast() }) {
+		slices.SortStableFunc(targets, func(a, b Target) int { return order(a.Conn.AskedLast(), b.Conn.AskedLast()) })
+	}
+}
+
+// order compares two flags: false comes first.
+func order(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return 1
+	}
+	return -1
 }
 
 // excluded is a candidate, by its index, with what keeps it out.
@@ -54,6 +74,9 @@ func (e *Engine) check(now time.Time, cfg *config, cand Candidate) exclusion.Exc
 		if x := c.terminal(now, s.terminal); x.Excludes() {
 			return x
 		}
+	}
+	if s.misplaced {
+		return exclusion.Exclusion{Reason: exclusion.WrongAddress, Source: s.reason}
 	}
 	var x exclusion.Exclusion
 	if v := c.provider.breaker.Check(now); !v.Allowed {

@@ -17,6 +17,9 @@ import (
 // and what is the model's falls back to the connection when no model is known.
 func (a *Attempt) reach(o outcome.Outcome) outcome.Scope {
 	known := a.target.Model != ""
+	if o.OfAddress() { // whatever the status: no model was asked
+		return outcome.ScopeConnection
+	}
 	if a.retry || o.Terminal != outcome.NotTerminal { // the connection's, whatever the status
 		return connectionAtLeast(o.Scope)
 	}

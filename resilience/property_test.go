@@ -64,7 +64,7 @@ func (m *model) restart() {
 	m.engine.Restore(conns, rows)
 	for _, c := range m.conns {
 		was, is := before[c.ID()], m.engine.ConnectionStatus(c)
-		if was.TestStatus != is.TestStatus || !was.RateLimitedUntil.Equal(is.RateLimitedUntil) || was.BackoffLevel != is.BackoffLevel {
+		if was.Words != is.Words || was.Attention.Words != is.Attention.Words || !was.Attention.Since.Equal(is.Attention.Since) || was.TestStatus != is.TestStatus || !was.RateLimitedUntil.Equal(is.RateLimitedUntil) || was.BackoffLevel != is.BackoffLevel {
 			m.t.Fatalf("%s: a restart turned %+v into %+v", c.ID(), was, is)
 		}
 	}
@@ -76,10 +76,11 @@ func (m *model) outcome() outcome.Outcome {
 		Class:    rapid.SampledFrom([]outcome.Class{outcome.Neutral, outcome.Success, outcome.Failure, outcome.Failure, outcome.Failure}).Draw(rt, "class"),
 		Scope:    outcome.Scope(rapid.IntRange(0, int(outcome.ScopeLocal)).Draw(rt, "scope")),
 		Status:   rapid.SampledFrom([]int{401, 402, 403, 404, 408, 429, 500, 502, 503, 504}).Draw(rt, "status"),
-		Reason:   rapid.SampledFrom([]outcome.Reason{outcome.ReasonRateLimit, outcome.ReasonQuota, outcome.ReasonServerError, outcome.ReasonRequestRejected, outcome.ReasonTruncated, outcome.ReasonConcurrencyLimited}).Draw(rt, "reason"),
+		Reason:   rapid.SampledFrom([]outcome.Reason{outcome.ReasonRateLimit, outcome.ReasonQuota, outcome.ReasonServerError, outcome.ReasonRequestRejected, outcome.ReasonTruncated, outcome.ReasonConcurrencyLimited, outcome.ReasonAuth, outcome.ReasonNotAPI, outcome.ReasonWrongAddress}).Draw(rt, "reason"),
 		Cooldown: time.Duration(rapid.Int64Range(0, int64(60*24*time.Hour)).Draw(rt, "cooldown")),
 		UsedHint: rapid.Bool().Draw(rt, "hint"),
 		Network:  rapid.Bool().Draw(rt, "network"),
+		Words:    rapid.SampledFrom([]string{"", "no access", "not here"}).Draw(rt, "words"),
 	}
 	if rapid.IntRange(0, 19).Draw(rt, "terminal?") == 0 {
 		o.Terminal = rapid.SampledFrom([]outcome.Terminal{outcome.Banned, outcome.Expired, outcome.CreditsExhausted}).Draw(rt, "terminal")
@@ -98,7 +99,14 @@ func (m *model) report(i int) {
 	o := m.outcome()
 	e := a.Report(o)
 	after := m.engine.ConnectionStatus(c)
-	if terminal(before) && !a.retry && o.Class != outcome.Success && before.TestStatus != after.TestStatus {
+	if o.Class == outcome.Failure && before.Attention.Needed() && !after.Attention.Needed() {
+		m.t.Fatalf("a failure lifted the need for attention: %+v", o)
+	}
+	if o.Class == outcome.Failure && o.OfAddress() && e.Counted {
+		m.t.Fatalf("the provider is blamed for a page: %+v", o)
+	}
+	misplaced := before.TestStatus == cooldown.WrongAddress && o.Terminal != outcome.NotTerminal
+	if terminal(before) && !a.retry && !misplaced && o.Class != outcome.Success && before.TestStatus != after.TestStatus {
 		m.t.Fatalf("terminal %s became %s by %+v", before.TestStatus, after.TestStatus, o)
 	}
 	if terminal(after) && !after.RateLimitedUntil.IsZero() {
@@ -124,6 +132,13 @@ func terminal(s Status) bool {
 
 func (m *model) check() {
 	now := m.clock.Now()
+	last := false
+	for _, t := range m.engine.Plan([]Candidate{{m.conns[0], ""}, {m.conns[1], ""}, {m.conns[2], ""}, {m.conns[3], ""}}).Targets {
+		if last && !t.Conn.AskedLast() {
+			m.t.Fatalf("%s comes after one that needs attention", t.Conn.ID())
+		}
+		last = t.Conn.AskedLast()
+	}
 	for _, c := range m.conns {
 		s := m.engine.ConnectionStatus(c)
 		if s.BackoffLevel < 0 || s.ExpiredRetries < 0 || s.ExpiredRetries > cooldown.ExpiredRetryMax {

@@ -130,21 +130,25 @@ func (c *Conn) announce(e *Engine, now time.Time, o outcome.Outcome, from string
 		From: from, To: c.state.Status, Until: r.Until, Reason: string(o.Reason),
 	}
 	switch {
-	case r.Fell:
+	case r.Fell, r.Misplaced:
 		change.Kind = ChangeTerminal
 	case r.Cooled:
 		change.Kind = ChangeCooldown
-	default:
-		return
 	}
-	e.out.change(change)
+	if change.Kind != "" {
+		e.out.change(change)
+	}
+	if r.Alarmed {
+		change.Kind, change.To, change.Until = ChangeAttention, string(StateNeedsAttention), time.Time{}
+		e.out.change(change)
+	}
 }
 
 // pace records the failure with the opt-in window gate (sheet §2): not the
 // request's own, and not what a per-model quota explains.
 func (a *Attempt) pace(now time.Time, o outcome.Outcome) {
 	c := a.target.Conn
-	if !a.e.cfg.Load().gate || c.provider.name == "" || c.provider.name == "unknown" {
+	if !a.e.cfg.Load().gate || o.OfAddress() || c.provider.name == "" || c.provider.name == "unknown" {
 		return
 	}
 	if c.cfg.Load().PerModelQuota && (o.Status == 500 || o.Status == 429) {

@@ -37,6 +37,22 @@ func (e *Engine) TestPassed(id string) {
 	e.out.flush()
 }
 
+// AddressChanged lifts what the former address of a connection was found guilty
+// of: a wrong address, and the rest after pages (ruling 56). Its account is the
+// same, so everything else stays.
+func (e *Engine) AddressChanged(id string) {
+	c := e.Connection(id)
+	if c == nil {
+		return
+	}
+	defer e.out.flush()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if from := c.state.Status; c.state.Moved() {
+		c.cleared(e, e.clock.Now(), from, "address")
+	}
+}
+
 func (e *Engine) clear(id string, force bool, why string) ClearResult {
 	c := e.Connection(id)
 	if c == nil {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"breakwater/resilience/breaker"
+	"breakwater/resilience/cooldown"
 	"breakwater/resilience/outcome"
 )
 
@@ -17,9 +18,11 @@ const (
 	StateBanned           State = "banned"
 	StateExpired          State = "expired"
 	StateCreditsExhausted State = "credits_exhausted"
+	StateWrongAddress     State = "wrong_address"
 	StateOpen             State = "open"
 	StateProbing          State = "probing"
 	StateCooling          State = "cooling"
+	StateNeedsAttention   State = "needs_attention"
 	StateModelLocked      State = "model_locked"
 	StateDegraded         State = "degraded"
 	StateServing          State = "serving"
@@ -38,6 +41,8 @@ type Status struct {
 	LastErrorAt      time.Time
 	LastErrorSource  string
 	RawHint          string
+	Words            string             // the refusal's own, of the last error
+	Attention        cooldown.Attention // whatever State is
 	ExpiredRetries   int
 	Lockouts         []Lockout // active model lockouts, the longest first
 }
@@ -72,6 +77,7 @@ func (e *Engine) ConnectionStatus(c *Conn) Status {
 		TestStatus: s.Status, RateLimitedUntil: c.coolingUntil(e, now), Reason: s.Reason, BackoffLevel: s.Level,
 		ErrorCode: s.ErrorCode, LastErrorType: s.ErrorType, LastErrorAt: s.ErrorAt,
 		LastErrorSource: s.Source, RawHint: s.RawHint, ExpiredRetries: s.Retries,
+		Words: s.Words, Attention: s.Attention,
 	}
 	gated := time.Time{}
 	if cfg.gate {
@@ -89,12 +95,16 @@ func (c *Conn) effective(now time.Time, v breaker.Verdict, st Status, gated time
 		return StateOff, time.Time{}
 	case t != outcome.NotTerminal:
 		return State(t), c.state.RetryDue(now)
+	case c.state.Misplaced():
+		return StateWrongAddress, time.Time{}
 	case v.State == breaker.Open:
 		return StateOpen, v.Until
 	case v.State == breaker.HalfOpen:
 		return StateProbing, v.Until
 	case !st.RateLimitedUntil.IsZero() || !gated.IsZero():
 		return StateCooling, later(st.RateLimitedUntil, gated)
+	case st.Attention.Needed():
+		return StateNeedsAttention, time.Time{}
 	case len(st.Lockouts) > 0: // the next one to end
 		return StateModelLocked, st.Lockouts[len(st.Lockouts)-1].Until
 	case v.State == breaker.Degraded:

@@ -21,6 +21,11 @@ type ConnectionState struct {
 	RawHint          string // the upstream's own words for the deadline, for display
 	ExpiredRetries   int    // guide §2, EXPIRED_RETRY_MAX (ruling 23)
 	ExpiredRetryAt   time.Time
+	LastErrorWords   string    // the refusal's own words, cleaned (ruling 62)
+	RefusalCount     int       // plain refusals in a row, RefusedSince the first
+	RefusedSince     time.Time // zero: none
+	AttentionSince   time.Time // zero: no attention is needed
+	AttentionWords   string    // of the refusal that needs attention
 }
 
 // BreakerState is one row of domain_circuit_breakers (sheet §1.9).

@@ -17,10 +17,6 @@ const (
 	MendAddress Mending = "wrong_address"  // the base URL is not the provider's API
 )
 
-// reasonWrongAddress is the reason of a connection whose address is not the
-// provider's API (ruling 56).
-const reasonWrongAddress outcome.Reason = "wrong_address"
-
 // MendingOf returns what only the user can do about an exclusion; ok is false
 // when time or the upstream ends it: a limit, a fault, a server that does not
 // run, a name that does not resolve.
@@ -34,12 +30,11 @@ func MendingOf(e exclusion.Exclusion) (m Mending, ok bool) {
 		return MendAccount, true
 	case exclusion.KeyMissing:
 		return MendMissing, true
+	case exclusion.WrongAddress:
+		return MendAddress, true
 	case exclusion.Cooling:
-		switch e.Source {
-		case outcome.ReasonAuth:
+		if e.Source == outcome.ReasonAuth {
 			return MendKey, true
-		case reasonWrongAddress:
-			return MendAddress, true
 		}
 	}
 	return "", false

@@ -18,7 +18,7 @@ func TestWhatOnlyTheUserMends(t *testing.T) {
 		{"no credit", exclusion.Exclusion{Reason: exclusion.CreditsExhausted}, MendCredit},
 		{"a ban", exclusion.Exclusion{Reason: exclusion.Banned}, MendAccount},
 		{"a lost key", exclusion.Exclusion{Reason: exclusion.KeyMissing}, MendMissing},
-		{"a wrong address", exclusion.Exclusion{Reason: exclusion.Cooling, Source: "wrong_address"}, MendAddress},
+		{"a wrong address", exclusion.Exclusion{Reason: exclusion.WrongAddress}, MendAddress},
 		{"a rate limit", exclusion.Exclusion{Reason: exclusion.Cooling, Source: outcome.ReasonRateLimit}, ""},
 		{"a name that does not resolve", exclusion.Exclusion{Reason: exclusion.Cooling, Source: outcome.ReasonNetwork}, ""},
 		{"a server that does not run", exclusion.Exclusion{Reason: exclusion.Cooling, Source: outcome.ReasonServiceNotRunning}, ""},

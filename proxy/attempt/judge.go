@@ -80,9 +80,8 @@ func (a *attempt) scrub(text []byte) []byte { return scrub.Text(text, a.secret()
 // clean takes the credential out of the upstream's own words in an outcome,
 // which are stored and shown.
 func (a *attempt) clean(o outcome.Outcome) outcome.Outcome {
-	for _, text := range []*string{&o.RawHint, &o.ErrorType, &o.Words} {
-		*text = string(a.scrub([]byte(*text)))
-	}
+	o.RawHint, o.ErrorType = string(a.scrub([]byte(o.RawHint))), string(a.scrub([]byte(o.ErrorType)))
+	o.Words = outcome.CleanWords(scrub.Words(o.Words, a.secret()))
 	return o
 }
 

@@ -11,7 +11,7 @@ import (
 // things stand. Each carries a Change.
 const (
 	EventBreaker  EventType = "breaker"  // Provider; From and To are its states
-	EventCooldown EventType = "cooldown" // To is cooling, a terminal state, or active again
+	EventCooldown EventType = "cooldown" // To is cooling, a terminal state, needs_attention, or active again
 	EventLockout  EventType = "lockout"  // Model; To is locked or free
 	EventLane     EventType = "lane"     // a Claude connection; To is on or off
 	EventLease    EventType = "lease"    // To is the lease's state
@@ -55,7 +55,7 @@ func (s *Service) tell(c resilience.Change) {
 	case resilience.ChangeCooldown:
 		out.To = string(StateCooling)
 		s.Announce(EventCooldown, out)
-	case resilience.ChangeTerminal:
+	case resilience.ChangeTerminal, resilience.ChangeAttention:
 		s.Announce(EventCooldown, out)
 	case resilience.ChangeCleared:
 		out.To = "active"

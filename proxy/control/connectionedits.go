@@ -199,6 +199,9 @@ func (s *Service) keepEdit(ctx context.Context, id string, patch ConnectionPatch
 		s.engine.ResetConnection(id)
 		s.quota.Forget(id)
 	}
+	if !r.sameAddress(old) {
+		s.engine.AddressChanged(id)
+	}
 	if r.login != nil && (e.newKey || r.tokenURL() != old.tokenURL() || e.rec.ClientID != old.Record.ClientID || e.rec.TokenFormat != old.Record.TokenFormat) {
 		// What failed so far was another way of refreshing.
 		s.guard.Forget(connectionGuard(id))

@@ -184,7 +184,7 @@ func (s *Service) whyLeave(id, model string) lease.Reason {
 		return lease.ModelIneligible
 	case exclusion.CreditsExhausted:
 		return lease.QuotaUnavailable
-	case exclusion.Off, exclusion.Banned, exclusion.Expired:
+	case exclusion.Off, exclusion.Banned, exclusion.Expired, exclusion.WrongAddress:
 		return lease.ConnectionIneligible
 	}
 	return lease.HealthOrCooldown

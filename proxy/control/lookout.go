@@ -29,10 +29,11 @@ func (p *planning) look(now time.Time, t *combo.Target) {
 		if i == 0 || x.better(&best) {
 			best = x
 		}
-		if best.free() {
+		if best.free() && !best.last {
 			break
 		}
 	}
+	into.Last = best.last
 	into.Exclusion, into.Breaker, into.Cutoff = best.Exclusion, best.breaker, best.verdict.Block
 	into.Account.SoftQuota = best.verdict.Warn
 	into.Account.BadStatus = !best.Excludes() && best.level > 0
@@ -57,6 +58,7 @@ type seen struct {
 	exclusion.Exclusion
 	breaker combo.Breaker
 	level   int
+	last    bool // needs attention
 	known   *quota.Snapshot
 	verdict quota.Verdict
 }
@@ -64,7 +66,7 @@ type seen struct {
 func (s *Service) see(now time.Time, r *Route, model string) seen {
 	look := s.engine.Look(now, resilience.Candidate{Conn: r.Conn, Model: model})
 	x := seen{
-		route: r, Exclusion: look.Exclusion, breaker: breakerOf(look.Breaker), level: look.Level,
+		route: r, Exclusion: look.Exclusion, breaker: breakerOf(look.Breaker), level: look.Level, last: look.Last,
 		known: s.quota.Get(r.Record.ID),
 	}
 	if x.known != nil {
@@ -83,6 +85,8 @@ func (x *seen) better(o *seen) bool {
 	switch {
 	case x.free() != o.free():
 		return x.free()
+	case x.free() && x.last != o.last:
+		return o.last
 	case x.route.keyMissing() != o.route.keyMissing():
 		return o.route.keyMissing() // it comes back by no clock
 	case x.Excludes() != o.Excludes():

@@ -110,6 +110,12 @@ func (r *Route) BaseURL() string {
 	return r.endpoints[0].URL
 }
 
+// sameAddress reports whether both versions of a connection send their calls to
+// the same places by the same way.
+func (r *Route) sameAddress(o *Route) bool {
+	return r.proxy == o.proxy && slices.Equal(r.endpoints, o.endpoints)
+}
+
 func (r *Route) offers(model string) bool {
 	return catalog.Match(r.models, model) && !r.Excludes(model)
 }

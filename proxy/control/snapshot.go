@@ -71,9 +71,12 @@ func (s *Service) view(r *Route) Connection {
 		Offers: r.models,
 		State:  State(st.State), Until: s.Real(st.Until),
 		TestStatus: st.TestStatus, RateLimitedUntil: s.Real(st.RateLimitedUntil), BackoffLevel: st.BackoffLevel,
-		Reason: string(st.Reason), Source: st.LastErrorSource, RawHint: st.RawHint,
+		Reason: string(st.Reason), Source: st.LastErrorSource, RawHint: st.RawHint, Words: st.Words,
 		ErrorCode: st.ErrorCode, LastErrorType: st.LastErrorType, LastErrorAt: s.Real(st.LastErrorAt),
 		InFlight: int(r.Use.InFlight.Load()), Served: r.Use.Served.Load(), Failed: r.Use.Failed.Load(),
+	}
+	if st.Attention.Needed() {
+		c.NeedsAttention = &Attention{Since: *s.Real(st.Attention.Since), Words: st.Attention.Words}
 	}
 	if rec.Active && r.keyMissing() {
 		c.State, c.Until, c.Reason = StateKeyMissing, nil, string(exclusion.KeyMissing)

@@ -12,6 +12,8 @@ const (
 	StateDegraded         State = "degraded"          // provider breaker DEGRADED: still served
 	StateCooling          State = "cooling"           // connection cooldown
 	StateModelLocked      State = "model_locked"      // at least one model is locked out
+	StateNeedsAttention   State = "needs_attention"   // refuses again and again: asked last, still asked
+	StateWrongAddress     State = "wrong_address"     // what answers there is not the API; time does not end it
 	StateOpen             State = "open"              // provider breaker OPEN
 	StateProbing          State = "probing"           // provider breaker HALF_OPEN
 	StateBanned           State = "banned"            // terminal
@@ -23,12 +25,12 @@ const (
 
 // Terminal reports whether no waiting cures the state.
 func (s State) Terminal() bool {
-	return s == StateBanned || s == StateExpired || s == StateCreditsExhausted
+	return s == StateBanned || s == StateExpired || s == StateCreditsExhausted || s == StateWrongAddress
 }
 
 // Available reports whether requests are sent to a connection in this state.
 func (s State) Available() bool {
-	return s == StateServing || s == StateDegraded || s == StateModelLocked || s == StateProbing
+	return s == StateServing || s == StateDegraded || s == StateModelLocked || s == StateProbing || s == StateNeedsAttention
 }
 
 // Health is the condition of the whole product: the tray icon's states.
@@ -153,18 +155,31 @@ type Connection struct {
 	Reason           string     `json:"reason,omitempty"`  // the guide's reason word
 	Source           string     `json:"source,omitempty"`  // what set the deadline: header, body, ladder, rule
 	RawHint          string     `json:"rawHint,omitempty"` // the upstream's own hint value
-	ErrorCode        int        `json:"errorCode,omitempty"`
-	LastErrorType    string     `json:"lastErrorType,omitempty"`
-	LastErrorAt      *time.Time `json:"lastErrorAt,omitempty"`
-	LastUsedAt       *time.Time `json:"lastUsedAt,omitempty"`
-	LeasedUntil      *time.Time `json:"leasedUntil,omitempty"` // somebody holds it exclusively
-	Lockouts         []Lockout  `json:"lockouts,omitempty"`    // models that are left out, the longest first
+	// Words are the last refusal's own words, cleaned and at most 120 characters
+	// (ruling 62); empty when it had none.
+	Words string `json:"words,omitempty"`
+	// NeedsAttention is set while the connection refuses again and again without
+	// a reason that can be acted on: it is asked last, whatever State is.
+	NeedsAttention *Attention `json:"needsAttention,omitempty"`
+	ErrorCode      int        `json:"errorCode,omitempty"`
+	LastErrorType  string     `json:"lastErrorType,omitempty"`
+	LastErrorAt    *time.Time `json:"lastErrorAt,omitempty"`
+	LastUsedAt     *time.Time `json:"lastUsedAt,omitempty"`
+	LeasedUntil    *time.Time `json:"leasedUntil,omitempty"` // somebody holds it exclusively
+	Lockouts       []Lockout  `json:"lockouts,omitempty"`    // models that are left out, the longest first
 	// Slow lists the models that are asked last for a while (ruling 69).
 	Slow     []SlowTarget `json:"slow,omitempty"`
 	InFlight int          `json:"inFlight"`
 	Queued   int          `json:"queued"` // requests that wait for a turn
 	Served   int64        `json:"served"` // answers since start
 	Failed   int64        `json:"failed"` // failed attempts since start
+}
+
+// Attention is since when a connection needs attention, and the words of its last
+// refusal.
+type Attention struct {
+	Since time.Time `json:"since"`
+	Words string    `json:"words,omitempty"`
 }
 
 // GuardedBy reports whether a breaker is that of the connection. Custom

@@ -58,7 +58,7 @@ func moves(before, after control.Snapshot) []control.DrillMove {
 // models add is told apart.
 func own(c control.Connection) control.State {
 	switch c.State {
-	case control.StateCooling, control.StateBanned, control.StateExpired, control.StateCreditsExhausted, control.StateKeyMissing, control.StateOff:
+	case control.StateCooling, control.StateNeedsAttention, control.StateWrongAddress, control.StateBanned, control.StateExpired, control.StateCreditsExhausted, control.StateKeyMissing, control.StateOff:
 		return c.State
 	case control.StateServing, control.StateDegraded, control.StateModelLocked, control.StateOpen, control.StateProbing:
 	}

@@ -48,14 +48,14 @@ func (r *run) choose(targets []resilience.Target) int {
 	if r.session.key == "" || r.session.ttl <= 0 || r.req.Probe {
 		return 0
 	}
-	provider := targets[0].Conn.Provider()
+	first := targets[0].Conn // only those that are no less wanted can come before it
 	var list []affinity.Candidate
 	for i, t := range targets {
-		if t.Conn.Provider() == provider {
+		if t.Conn.Provider() == first.Provider() && t.Conn.AskedLast() == first.AskedLast() {
 			list = append(list, affinity.Candidate{ID: t.Conn.ID(), Priority: i})
 		}
 	}
-	c := r.Sessions.Affinity().Select(r.Clock.Now(), r.session.ttl, provider, r.session.key, "", list)
+	c := r.Sessions.Affinity().Select(r.Clock.Now(), r.session.ttl, first.Provider(), r.session.key, "", list)
 	for i, t := range targets {
 		if t.Conn.ID() == c.ID {
 			return i

@@ -214,7 +214,7 @@ func openBreaker(excluded []resilience.Exclusion) string {
 		switch e.Reason {
 		case exclusion.BreakerOpen, exclusion.Probing:
 			name = e.Conn.Provider()
-		case exclusion.Off, exclusion.Banned, exclusion.Expired, exclusion.CreditsExhausted:
+		case exclusion.Off, exclusion.Banned, exclusion.Expired, exclusion.CreditsExhausted, exclusion.WrongAddress:
 		default:
 			return ""
 		}

@@ -4,6 +4,7 @@ package scrub
 
 import (
 	"bytes"
+	"regexp"
 	"strings"
 )
 
@@ -52,6 +53,16 @@ func Text(text []byte, secret string) []byte {
 		return text
 	}
 	return append(out, text[done:]...)
+}
+
+// masked is a secret that the upstream itself has masked: "sk-ab****yz". Its ends
+// are fragments of a key.
+var masked = regexp.MustCompile(`[^\s"'(]*\*{2,}[^\s"')]*`)
+
+// Words takes the secret, also one that the upstream has masked, out of a
+// refusal's words as they are stored and shown.
+func Words(words, secret string) string {
+	return masked.ReplaceAllLiteralString(string(Text([]byte(words), secret)), string(redacted))
 }
 
 // Header takes the secret out of the headers of a refusal, which may be handed

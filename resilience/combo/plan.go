@@ -165,9 +165,26 @@ func (p *Planner) order(plan *Plan, q *Request) *Refusal {
 	if len(order) == 0 {
 		return noTargets("The combo " + plan.Combo.Name + " has no target with quota left.")
 	}
-	plan.Order = order
+	plan.Order = lastLast(e, order)
 	plan.handOver(q.Now) // step 14
 	return nil
+}
+
+// lastLast moves the targets that are asked last behind all others, whatever the
+// strategy. The places of fusion and pipeline have each a meaning of their own.
+func lastLast(e *Entry, order []*Target) []*Target {
+	if e.Handler || !slices.ContainsFunc(order, func(t *Target) bool { return t.Live.Last }) {
+		return order
+	}
+	out := make([]*Target, 0, len(order))
+	for _, last := range []bool{false, true} {
+		for _, t := range order {
+			if t.Live.Last == last {
+				out = append(out, t)
+			}
+		}
+	}
+	return out
 }
 
 // handOver moves the reserved slot to the target that comes first in the end.

@@ -69,6 +69,7 @@ type Live struct {
 	Breaker             Breaker
 	Cutoff              bool       // below the quota cutoff
 	Session             SessionTie // the session's tie to the connection
+	Last                bool       // needs attention: asked after all others (ruling 62)
 	exclusion.Exclusion            // why the target cannot be used at the moment
 
 	Usage   *Usage // shared and never changed; nil: see Target.Usage

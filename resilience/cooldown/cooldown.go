@@ -9,10 +9,12 @@ import (
 	"breakwater/resilience/outcome"
 )
 
-// The values of test_status that are not terminal (sheet §3.1).
+// The values of test_status that are not terminal (sheet §3.1). WrongAddress
+// ends by no time either (ruling 56).
 const (
-	Active      = "active"
-	Unavailable = "unavailable"
+	Active       = "active"
+	Unavailable  = "unavailable"
+	WrongAddress = "wrong_address"
 )
 
 // MaxStated is the ceiling of every deadline, stated or stored (rulings 9, 10).
@@ -31,11 +33,16 @@ type State struct {
 	ErrorAt   time.Time
 	Source    string // what set the deadline: header, body, ladder, rule …
 	RawHint   string
+	Words     string // the refusal's own words, cleaned (ruling 62)
+
+	Refusals  Refusals  // plain refusals in a row
+	Attention Attention // what they add up to
 
 	Retries int       // ExpiredRetries: failed retries of an expired credential
 	RetryAt time.Time // when it was last found expired
 
 	streak streak // of 401 answers, not stored
+	pages  int    // rungs of the not_api ladder that were climbed, not stored
 	retry  retryLease
 }
 
@@ -58,6 +65,9 @@ type Effect struct {
 	Written  bool             // the state has changed and must be stored
 	Cooled   bool             // a new cooldown has begun
 	Fell     bool             // a terminal state was entered
+	// Misplaced tells that the address turned out to be wrong, Alarmed that the
+	// connection began to need attention.
+	Misplaced, Alarmed bool
 }
 
 // Terminal returns the terminal state, or NotTerminal.
@@ -75,7 +85,8 @@ func terminal(status string) outcome.Terminal {
 // Clean reports that a success would change nothing.
 func (s *State) Clean() bool {
 	return s.Status == Active && s.Until.IsZero() && s.Level == 0 && s.ErrorCode == 0 && s.ErrorType == "" &&
-		s.Reason == "" && s.ErrorAt.IsZero() && s.streak.n == 0 && s.Retries == 0 && s.RetryAt.IsZero()
+		s.Reason == "" && s.Words == "" && s.ErrorAt.IsZero() && s.streak.n == 0 && s.pages == 0 &&
+		s.Refusals == Refusals{} && s.Attention == Attention{} && s.Retries == 0 && s.RetryAt.IsZero()
 }
 
 // Cooling returns the end of the cooldown, or the zero time when the
@@ -106,6 +117,9 @@ func (s *State) Fail(now time.Time, o outcome.Outcome, r Rules, retry bool) Effe
 		}
 		return Effect{Terminal: t}
 	}
+	if s.Misplaced() && o.Terminal == outcome.NotTerminal {
+		return Effect{} // sent before the address was known to be wrong
+	}
 	if o.Reason == outcome.ReasonStreamStall && !r.StallCools { // step 5
 		s.record(now, o)
 		return Effect{Written: true}
@@ -117,12 +131,27 @@ func (s *State) Fail(now time.Time, o outcome.Outcome, r Rules, retry bool) Effe
 		return Effect{Until: until, Cooldown: until.Sub(now)}
 	}
 	s.record(now, o)
-	if o.Terminal != outcome.NotTerminal { // steps 16 and 24
-		s.fall(now, o.Terminal)
-		return Effect{Terminal: o.Terminal, Written: true, Fell: true}
+	if t := o.Terminal; t != outcome.NotTerminal { // steps 16 and 24
+		s.fall(now, t)
+		return Effect{Terminal: t, Written: true, Fell: true}
 	}
+	alarmed := s.refused(now, o)
+	if o.Reason == outcome.ReasonWrongAddress && !r.DisableCooling {
+		s.misplace()
+		return Effect{Written: true, Misplaced: true, Alarmed: alarmed}
+	}
+	e := s.rest(now, o, r)
+	e.Alarmed = alarmed
+	return e
+}
+
+// rest cools the connection for as long as the failure asks, if it asks.
+func (s *State) rest(now time.Time, o outcome.Outcome, r Rules) Effect {
 	wait, refused := o.Cooldown, s.unauthorized(now, o, r) // step 18
-	if refused > 0 {
+	switch {
+	case o.Reason == outcome.ReasonNotAPI:
+		wait = s.page(o)
+	case refused > 0:
 		wait = refused
 	}
 	if wait <= 0 || r.DisableCooling { // step 23
@@ -132,7 +161,7 @@ func (s *State) Fail(now time.Time, o outcome.Outcome, r Rules, retry bool) Effe
 	if refused == 0 { // a refused token keeps the status: it may be refreshed
 		s.Status = Unavailable
 	}
-	if o.SetsLevel && o.Reason != outcome.ReasonConcurrencyLimited {
+	if o.SetsLevel && o.Reason != outcome.ReasonConcurrencyLimited && o.Reason != outcome.ReasonNotAPI {
 		s.Level = max(0, o.Level)
 	}
 	s.cool(now, wait)
@@ -151,7 +180,7 @@ func (s *State) prolong(now time.Time, o outcome.Outcome) Effect {
 
 // Note records an error that is a model's: the connection stays as it is.
 func (s *State) Note(now time.Time, o outcome.Outcome) {
-	if s.Terminal() == outcome.NotTerminal && s.Cooling(now).IsZero() {
+	if s.Terminal() == outcome.NotTerminal && !s.Misplaced() && s.Cooling(now).IsZero() {
 		s.record(now, o)
 	}
 }
@@ -174,7 +203,7 @@ func (s *State) cool(now time.Time, wait time.Duration) {
 // address (sheet §3.11, step 12): a terminal state and a longer cooldown stay,
 // the backoff level is not touched.
 func (s *State) Extend(now time.Time, o outcome.Outcome, wait time.Duration, r Rules) Effect {
-	if s.Terminal() != outcome.NotTerminal || r.DisableCooling || !clock.Wall(now.Add(min(wait, MaxStated))).After(s.Cooling(now)) {
+	if s.Terminal() != outcome.NotTerminal || s.Misplaced() || r.DisableCooling || !clock.Wall(now.Add(min(wait, MaxStated))).After(s.Cooling(now)) {
 		return Effect{}
 	}
 	s.record(now, o)
@@ -196,6 +225,16 @@ func (s *State) Clear(force bool) bool {
 	return s.clear()
 }
 
+// Warm ends a cooldown, and the rest for a wrong address, because the user
+// wants this connection never to rest. What was found out about it stays.
+func (s *State) Warm(now time.Time) bool {
+	if s.Cooling(now).IsZero() && !s.Misplaced() || s.Terminal() != outcome.NotTerminal {
+		return false
+	}
+	s.Status, s.Until, s.Span, s.Level = Active, time.Time{}, 0, 0
+	return true
+}
+
 func (s *State) clear() bool {
 	if s.Clean() {
 		return false
@@ -209,7 +248,7 @@ func (s *State) clear() bool {
 // record writes the error fields.
 func (s *State) record(now time.Time, o outcome.Outcome) {
 	s.ErrorCode, s.ErrorType, s.Reason, s.ErrorAt = o.Status, o.ErrorType, o.Reason, clock.Wall(now)
-	s.Source, s.RawHint = source(o), o.RawHint
+	s.Source, s.RawHint, s.Words = source(o), o.RawHint, o.Words
 	if o.Reason == outcome.ReasonStreamStall {
 		s.ErrorType = "server_error"
 	}
@@ -229,13 +268,13 @@ func source(o outcome.Outcome) string {
 // Restore corrects a stored state: the deadline survives, but no further than
 // MaxStated from now (rulings 9, 10).
 func Restore(now time.Time, s State) State {
-	if s.Status != Unavailable && s.Terminal() == outcome.NotTerminal {
+	if s.Status != Unavailable && !s.Misplaced() && s.Terminal() == outcome.NotTerminal {
 		s.Status = Active
 	}
 	if limit := clock.Wall(now.Add(MaxStated)); s.Until.After(limit) {
 		s.Until = limit
 	}
-	if s.Terminal() != outcome.NotTerminal {
+	if s.Terminal() != outcome.NotTerminal || s.Misplaced() {
 		s.Until = time.Time{}
 	}
 	s.Span = max(0, s.Until.Sub(now))
@@ -243,6 +282,7 @@ func Restore(now time.Time, s State) State {
 		s.Span = 0
 	}
 	s.Level, s.Retries = max(0, s.Level), max(0, s.Retries)
-	s.streak, s.retry = streak{}, retryLease{}
+	s.Refusals.Count = max(0, s.Refusals.Count)
+	s.streak, s.retry, s.pages = streak{}, retryLease{}, 0
 	return s
 }

@@ -19,6 +19,22 @@ func fails(status int, wait time.Duration, edit ...func(*outcome.Outcome)) outco
 
 func stated(o *outcome.Outcome) { o.UsedHint = true }
 
+// page is an answer that is not the API's, wrongAddress one for a path that is
+// not there, plain a refusal without a reason (rulings 56, 62).
+func page(edit ...func(*outcome.Outcome)) outcome.Outcome {
+	return fails(403, time.Hour, append([]func(*outcome.Outcome){func(o *outcome.Outcome) {
+		o.Reason, o.Words = outcome.ReasonNotAPI, "a web page came instead of an answer"
+	}}, edit...)...)
+}
+
+func wrongAddress() outcome.Outcome {
+	return fails(404, 0, func(o *outcome.Outcome) { o.Reason, o.Words = outcome.ReasonWrongAddress, "a page" })
+}
+
+func plain(words string) outcome.Outcome {
+	return fails(403, 5*time.Second, func(o *outcome.Outcome) { o.Reason, o.Words = outcome.ReasonAuth, words })
+}
+
 func terminally(t outcome.Terminal) func(*outcome.Outcome) {
 	return func(o *outcome.Outcome) { o.Terminal, o.Cooldown = t, 0 }
 }
@@ -28,6 +44,8 @@ func in(state string) State {
 	s := New()
 	switch state {
 	case Active:
+	case WrongAddress:
+		s.Fail(t0, wrongAddress(), Rules{}, false)
 	case "cooling":
 		s.Fail(t0, fails(429, time.Minute), Rules{}, false)
 	case "cooled off":
@@ -52,14 +70,20 @@ func TestStateTable(t *testing.T) {
 		"busy": func(s *State) {
 			s.Fail(t0, fails(429, time.Second, func(o *outcome.Outcome) { o.Reason = outcome.ReasonConcurrencyLimited }), Rules{}, false)
 		},
-		"stated":    func(s *State) { s.Fail(t0, fails(429, time.Hour, stated), Rules{}, false) },
-		"sooner":    func(s *State) { s.Fail(t0, fails(429, time.Second, stated), Rules{}, false) },
-		"no credit": func(s *State) { s.Fail(t0, fails(402, 0, terminally(outcome.CreditsExhausted)), Rules{}, false) },
-		"note":      func(s *State) { s.Note(t0, fails(404, 0)) },
-		"sibling":   func(s *State) { s.Extend(t0, fails(429, 0), 30*time.Second, Rules{}) },
-		"success":   func(s *State) { s.Succeed() },
-		"reset":     func(s *State) { s.Clear(false) },
-		"test":      func(s *State) { s.Clear(true) },
+		"stated":      func(s *State) { s.Fail(t0, fails(429, time.Hour, stated), Rules{}, false) },
+		"sooner":      func(s *State) { s.Fail(t0, fails(429, time.Second, stated), Rules{}, false) },
+		"no credit":   func(s *State) { s.Fail(t0, fails(402, 0, terminally(outcome.CreditsExhausted)), Rules{}, false) },
+		"page":        func(s *State) { s.Fail(t0, page(), Rules{}, false) },
+		"misplaced":   func(s *State) { s.Fail(t0, wrongAddress(), Rules{}, false) },
+		"never rests": func(s *State) { s.Fail(t0, wrongAddress(), Rules{DisableCooling: true}, false) },
+		"refused":     func(s *State) { s.Fail(t0, plain("no"), Rules{}, false) },
+		"moved":       func(s *State) { s.Moved() },
+		"warm":        func(s *State) { s.Warm(t0) },
+		"note":        func(s *State) { s.Note(t0, fails(404, 0)) },
+		"sibling":     func(s *State) { s.Extend(t0, fails(429, 0), 30*time.Second, Rules{}) },
+		"success":     func(s *State) { s.Succeed() },
+		"reset":       func(s *State) { s.Clear(false) },
+		"test":        func(s *State) { s.Clear(true) },
 	}
 	const credits, expired, banned = "credits_exhausted", "expired", "banned"
 	table := map[string]map[string]result{
@@ -67,18 +91,31 @@ func TestStateTable(t *testing.T) {
 			"failure": {Unavailable, 10 * time.Second, 2}, "uncooled": {Active, 0, 0}, "disabled": {Active, 0, 0}, "busy": {Unavailable, time.Second, 0},
 			"stated": {Unavailable, time.Hour, 2}, "sooner": {Unavailable, time.Second, 2},
 			"no credit": {credits, 0, 0}, "note": {Active, 0, 0}, "sibling": {Unavailable, 30 * time.Second, 0},
+			"page": {Unavailable, 5 * time.Second, 0}, "misplaced": {WrongAddress, 0, 0}, "never rests": {Active, 0, 0},
+			"refused": {Unavailable, 5 * time.Second, 2}, "moved": {Active, 0, 0}, "warm": {Active, 0, 0},
+			"success": {Active, 0, 0}, "reset": {Active, 0, 0}, "test": {Active, 0, 0},
+		},
+		WrongAddress: { // only an address, a test, a success, a clear or a terminal state end it
+			"failure": {WrongAddress, 0, 0}, "uncooled": {WrongAddress, 0, 0}, "disabled": {WrongAddress, 0, 0}, "busy": {WrongAddress, 0, 0},
+			"stated": {WrongAddress, 0, 0}, "sooner": {WrongAddress, 0, 0}, "no credit": {credits, 0, 0},
+			"page": {WrongAddress, 0, 0}, "misplaced": {WrongAddress, 0, 0}, "never rests": {WrongAddress, 0, 0}, "refused": {WrongAddress, 0, 0},
+			"note": {WrongAddress, 0, 0}, "sibling": {WrongAddress, 0, 0}, "moved": {Active, 0, 0}, "warm": {Active, 0, 0},
 			"success": {Active, 0, 0}, "reset": {Active, 0, 0}, "test": {Active, 0, 0},
 		},
 		"cooling": { // one failure, one step; a longer cooldown stays, what the upstream states prolongs it
 			"stated": {Unavailable, time.Hour, 2}, "sooner": {Unavailable, time.Minute, 2},
 			"failure": {Unavailable, time.Minute, 2}, "uncooled": {Unavailable, time.Minute, 2}, "disabled": {Unavailable, time.Minute, 2},
 			"busy": {Unavailable, time.Minute, 2}, "no credit": {Unavailable, time.Minute, 2}, "note": {Unavailable, time.Minute, 2},
+			"page": {Unavailable, time.Minute, 2}, "misplaced": {Unavailable, time.Minute, 2}, "never rests": {Unavailable, time.Minute, 2},
+			"refused": {Unavailable, time.Minute, 2}, "moved": {Unavailable, time.Minute, 2}, "warm": {Active, 0, 0},
 			"sibling": {Unavailable, time.Minute, 2}, "success": {Active, 0, 0}, "reset": {Active, 0, 0}, "test": {Active, 0, 0},
 		},
 		"cooled off": { // ruling 8: the level stays
 			"stated": {Unavailable, time.Hour, 2}, "sooner": {Unavailable, time.Second, 2},
 			"failure": {Unavailable, 10 * time.Second, 2}, "uncooled": {Unavailable, 0, 2}, "disabled": {Unavailable, 0, 2},
 			"busy": {Unavailable, time.Second, 2}, "no credit": {credits, 0, 2}, "note": {Unavailable, 0, 2},
+			"page": {Unavailable, 5 * time.Second, 2}, "misplaced": {WrongAddress, 0, 2}, "never rests": {Unavailable, 0, 2},
+			"refused": {Unavailable, 5 * time.Second, 2}, "moved": {Unavailable, 0, 2}, "warm": {Unavailable, 0, 2},
 			"sibling": {Unavailable, 30 * time.Second, 2}, "success": {Active, 0, 0}, "reset": {Active, 0, 0}, "test": {Active, 0, 0},
 		},
 	}
@@ -208,15 +245,21 @@ func TestProperties(t *testing.T) {
 				if s.Terminal() != outcome.NotTerminal && !s.Until.IsZero() {
 					rt.Fatalf("terminal and cooling: %+v", s)
 				}
+				if s.Misplaced() && (!s.Until.IsZero() || r.DisableCooling) {
+					rt.Fatalf("a wrong address with an end, or where nothing rests: %+v", s)
+				}
+				if a := s.Attention; a.Needed() && (s.Refusals.Count < attentionCount || s.Clean()) {
+					rt.Fatalf("attention without refusals: %+v", s)
+				}
 				if r.DisableCooling && !s.Until.IsZero() {
 					rt.Fatalf("cooling although that is disabled: %+v", s)
 				}
 			},
 			"fail": func(rt *rapid.T) {
 				before := s
-				o := fails(rapid.SampledFrom([]int{401, 402, 429, 503}).Draw(rt, "status"), time.Duration(rapid.Int64Range(-1, int64(60*24*time.Hour)).Draw(rt, "wait")))
+				o := fails(rapid.SampledFrom([]int{401, 402, 403, 404, 429, 503}).Draw(rt, "status"), time.Duration(rapid.Int64Range(-1, int64(60*24*time.Hour)).Draw(rt, "wait")))
 				o.Level, o.UsedHint = rapid.IntRange(-2, 9).Draw(rt, "level"), rapid.Bool().Draw(rt, "stated")
-				o.Reason = rapid.SampledFrom([]outcome.Reason{outcome.ReasonRateLimit, outcome.ReasonStreamStall, outcome.ReasonConcurrencyLimited}).Draw(rt, "reason")
+				o.Reason = rapid.SampledFrom([]outcome.Reason{outcome.ReasonRateLimit, outcome.ReasonStreamStall, outcome.ReasonConcurrencyLimited, outcome.ReasonAuth, outcome.ReasonNotAPI, outcome.ReasonWrongAddress}).Draw(rt, "reason")
 				if rapid.IntRange(0, 5).Draw(rt, "falls") == 0 {
 					o.Terminal = rapid.SampledFrom([]outcome.Terminal{outcome.Banned, outcome.Expired, outcome.CreditsExhausted}).Draw(rt, "terminal")
 				}
@@ -231,6 +274,12 @@ func TestProperties(t *testing.T) {
 				if cooling && (s.Level != before.Level || !o.UsedHint && !s.Until.Equal(before.Until)) {
 					rt.Fatalf("the herd changed %+v to %+v", before, s)
 				}
+				if o.OfAddress() && o.Terminal == outcome.NotTerminal && !retry && s.Terminal() != before.Terminal() {
+					rt.Fatalf("a page made it %s", s.Status)
+				}
+				if before.Attention.Needed() && !s.Attention.Needed() {
+					rt.Fatalf("a failure lifted the need for attention: %+v", s)
+				}
 				if e.Cooldown > 0 != !e.Until.IsZero() {
 					rt.Fatalf("effect %+v", e)
 				}
@@ -243,9 +292,20 @@ func TestProperties(t *testing.T) {
 			"give back": func(*rapid.T) { s.GiveBack(lease) },
 			"sibling":   func(rt *rapid.T) { s.Extend(now, fails(429, 0), time.Hour, r) },
 			"success":   func(*rapid.T) { s.Succeed() },
-			"reset":     func(*rapid.T) { s.Clear(false) },
-			"restart":   func(*rapid.T) { s = Restore(now, s) },
-			"wait":      func(rt *rapid.T) { now = now.Add(time.Duration(rapid.IntRange(0, 1800).Draw(rt, "s")) * time.Second) },
+			"moved": func(rt *rapid.T) {
+				terminal := s.Terminal()
+				if s.Moved(); s.Misplaced() || s.Terminal() != terminal {
+					rt.Fatalf("a new address leaves %+v", s)
+				}
+			},
+			"warm": func(rt *rapid.T) {
+				if s.Warm(now); !s.Cooling(now).IsZero() || s.Misplaced() {
+					rt.Fatalf("still resting: %+v", s)
+				}
+			},
+			"reset":   func(*rapid.T) { s.Clear(false) },
+			"restart": func(*rapid.T) { s = Restore(now, s) },
+			"wait":    func(rt *rapid.T) { now = now.Add(time.Duration(rapid.IntRange(0, 1800).Draw(rt, "s")) * time.Second) },
 			"step": func(rt *rapid.T) {
 				now = now.Add(rapid.SampledFrom([]time.Duration{-3 * time.Hour, 3 * time.Hour, 10 * time.Hour}).Draw(rt, "by"))
 			},

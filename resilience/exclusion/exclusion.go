@@ -24,7 +24,8 @@ const (
 	Banned           Reason = "banned"            // terminal states, guide §2
 	Expired          Reason = "expired"
 	CreditsExhausted Reason = "credits_exhausted"
-	Quota            Reason = "quota_cutoff" // quota preflight, opt-in
+	WrongAddress     Reason = "wrong_address" // what answers there is no API, ruling 56
+	Quota            Reason = "quota_cutoff"  // quota preflight, opt-in
 )
 
 // The reasons for which a connection is passed over before the engine is asked.
@@ -52,11 +53,11 @@ func (r Reason) Temporary() bool {
 	return false
 }
 
-// Terminal reports whether no waiting ends the reason, only a person or a
-// connection test.
+// Terminal reports whether no waiting ends the reason, only a person, a new
+// address or a connection test.
 func (r Reason) Terminal() bool {
 	switch r {
-	case Off, Banned, Expired, CreditsExhausted:
+	case Off, Banned, Expired, CreditsExhausted, WrongAddress:
 		return true
 	}
 	return false

@@ -170,9 +170,24 @@ func trip(status int) bool {
 	return false
 }
 
+// PlainRefusal reports whether the outcome is a refusal (403) of the whole
+// connection that says neither why nor how long: the key may be wrong, or
+// something on the way may be (ruling 62).
+func (o Outcome) PlainRefusal() bool {
+	return o.Class == Failure && o.Status == 403 && o.Scope == ScopeConnection && o.Terminal == NotTerminal &&
+		o.Reason != ReasonNotAPI && o.Reason != ReasonRateLimit && o.Reason != ReasonQuota && o.Reason != ReasonRequestRejected &&
+		!o.UsedHint && o.RuleID == ""
+}
+
+// OfAddress reports whether the answer was not the provider's: it says nothing
+// about the provider, or about a model (ruling 56).
+func (o Outcome) OfAddress() bool {
+	return o.Reason == ReasonNotAPI || o.Reason == ReasonWrongAddress
+}
+
 // Trips reports whether the outcome is a failure that the provider breaker
 // counts: only provider-level statuses do, never those of an account (guide
 // §1, "Códigos de disparo").
 func (o Outcome) Trips() bool {
-	return o.Class == Failure && !o.SkipBreaker && trip(o.Status)
+	return o.Class == Failure && !o.SkipBreaker && !o.OfAddress() && trip(o.Status)
 }
