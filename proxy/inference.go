@@ -10,6 +10,7 @@ import (
 	"breakwater/proxy/control"
 	"breakwater/proxy/dialect"
 	"breakwater/proxy/exchange"
+	"breakwater/proxy/history"
 	"breakwater/proxy/refusal"
 	"breakwater/proxy/upstream"
 	"breakwater/resilience/lease"
@@ -114,6 +115,6 @@ func (s *Server) newExchanger() *exchange.Exchanger {
 	return &exchange.Exchanger{
 		Attempts: attempt.Caller{Upstream: s.up, Services: p, Limits: s.limits.upstream(), Own: s.own},
 		Engine:   s.svc.Engine(), Connections: p, Combos: p, Admission: p, Sessions: p, Settings: p, Records: p,
-		Egress: s.egress, Slow: s.svc.Slow(), Meter: s.meter, Clock: p, Limits: s.limits.client(), Log: s.log,
+		Egress: s.egress, Slow: s.svc.Slow(), History: history.New(p.Now), Meter: s.meter, Clock: p, Limits: s.limits.client(), Log: s.log,
 	}
 }

@@ -67,10 +67,15 @@ var rules = []rule{
 	{
 		"proxy/exchange",
 		append([]string{
-			"proxy/attempt", "proxy/catalog", "proxy/control", "proxy/dialect", "proxy/refusal", "proxy/upstream", "resilience/...",
+			"proxy/attempt", "proxy/catalog", "proxy/control", "proxy/dialect", "proxy/history", "proxy/refusal", "proxy/upstream",
+			"resilience/...",
 		}, wire...),
 		[]string{"os/...", "database/sql/..."},
 		"the one loop and the one end of a request: what it needs of the product is handed to it",
+	},
+	{
+		"proxy/history", []string{"proxy/dialect"}, []string{"net/...", "os/...", "database/sql/..."},
+		"who made the reasoning of a conversation is remembered in memory, as digests: no request, connection or store is known to it",
 	},
 	{
 		"proxy/catalog",

@@ -55,6 +55,9 @@ type attempt struct {
 	reopening resilience.Reopening
 	trimmed   bool         // asked again with fewer tools
 	repeats   int          // of requests whose connection was lost
+	sent      []byte       // the body of the present call
+	removed   int          // how much reasoning of others was taken out of it
+	repairs   int          // calls that followed a refusal of reasoning
 	claude    Subscription // nil: no Claude subscription
 	key       string       // the credential that is sent
 	renewed   bool         // the login was refreshed for this attempt
@@ -69,11 +72,13 @@ const (
 	over      step = iota // the result stands
 	again                 // nothing reached the client; the same target may answer
 	unchanged             // the lane, the limit reset or a new login: as if the call had not been
+	repaired              // the target is asked again without the reasoning that it refused
 )
 
 // Do asks the target and relays its answer to the client. The same target is
 // asked again where stream recovery is on and nothing reached the client, once
-// after the machine slept, with fewer tools, or with a new login. ctx is the
+// after the machine slept, with fewer tools, with a new login, or without the
+// reasoning of another account. ctx is the
 // client's: when it ends, the client has left.
 func (c Caller) Do(ctx context.Context, req *Request, to Target, client Client, watch Observer) Result {
 	a := &attempt{
@@ -89,9 +94,14 @@ func (c Caller) Do(ctx context.Context, req *Request, to Target, client Client, 
 			out.Usage, out.TTFB, out.Took, out.Mended, out.Kept = a.usage, a.ttfb, time.Since(a.began), a.mended, a.kept
 			out.Repeats = a.repeats
 			out.Usage.Stop = string(a.scrub([]byte(a.usage.Stop)))
+			out.Repairs, out.Removed = a.repairs, a.removed
+			a.learn(&out.Result)
 			return out.Result
 		case unchanged:
 			a.began = time.Now()
+		case repaired:
+			a.began = time.Now()
+			a.usage, a.mended = dialect.Usage{}, ""
 		case again:
 			a.reopening.Made++
 			a.usage, a.mended, a.silent = dialect.Usage{}, "", false
@@ -115,7 +125,8 @@ func (a *attempt) call(ctx context.Context) callResult {
 	a.ahead = a.Upstream.Ahead()
 	a.deadlines = newDeadlines(a.target.Start, a.until, cancel)
 	defer a.deadlines.stop()
-	res, err := a.send(call, a.bodyFor())
+	a.sent = a.fit(a.bodyFor())
+	res, err := a.send(call, a.sent)
 	if err != nil {
 		return a.noAnswer(ctx, err)
 	}

@@ -70,6 +70,7 @@ func (a *attempt) document(ctx context.Context, res *http.Response, buf []byte, 
 	a.relabel(res, "application/json")
 	if whole {
 		a.usage.Document(a.req.Dialect, held)
+		a.sees(held)
 		return a.whole(res, held, len(held))
 	}
 	a.usage.Head(a.req.Dialect, held)
@@ -93,7 +94,7 @@ func (a *attempt) unusable(ctx context.Context, res *http.Response, held []byte,
 	case form != sse.JSON:
 		return a.foreign(res.StatusCode, held), true
 	case whole && dialect.IsErrorDocument(held):
-		return a.fail(a.errorEvent(res, held), res.Header, held), true
+		return a.failedEvent(res, held), true
 	case whole && dialect.IsForeign(held):
 		return a.foreign(res.StatusCode, held), true
 	case whole && a.unfit(held):

@@ -125,7 +125,7 @@ func (a *attempt) restreamed(ctx context.Context, res *http.Response, first []by
 	}
 	d := a.req.Dialect
 	if failure := d.FailureIn(doc); failure != nil {
-		return a.fail(a.errorEvent(res, failure), res.Header, failure)
+		return a.failedEvent(res, failure)
 	}
 	stream, ok := dialect.StreamOf(d, doc, a.req.Body.WantsUsage())
 	if !ok {
@@ -133,6 +133,7 @@ func (a *attempt) restreamed(ctx context.Context, res *http.Response, first []by
 	}
 	a.note(mendedStream)
 	a.usage.Document(d, doc)
+	a.sees(doc)
 	a.relabel(res, eventStream)
 	return a.whole(res, stream, -1)
 }
@@ -185,7 +186,7 @@ func (a *attempt) collected(ctx context.Context, res *http.Response, buf []byte,
 	case a.gone(ctx):
 		return a.left()
 	case failure != nil:
-		return a.fail(a.errorEvent(res, failure), res.Header, failure)
+		return a.failedEvent(res, failure)
 	}
 	doc, ok := whole.Document()
 	if !ok {
@@ -196,6 +197,7 @@ func (a *attempt) collected(ctx context.Context, res *http.Response, buf []byte,
 	}
 	a.note(mendedJSON)
 	a.usage.Document(d, doc)
+	a.sees(doc)
 	a.relabel(res, "application/json")
 	return a.whole(res, doc, len(doc))
 }

@@ -98,7 +98,7 @@ func (a *attempt) refused(ctx context.Context, res *http.Response) callResult {
 	case a.fewerTools(res.StatusCode, body):
 		return callResult{next: again}
 	}
-	return a.fail(classify.Response(a.input(res.StatusCode, res.Header, body)), res.Header, body)
+	return a.refusal(classify.Response(a.input(res.StatusCode, res.Header, body)), res.StatusCode, res.Header, body)
 }
 
 // errorEvent classifies an error inside a 200 answer like an error status
@@ -108,6 +108,12 @@ func (a *attempt) errorEvent(res *http.Response, data []byte) outcome.Outcome {
 		return o
 	}
 	return a.transport(classify.NotAnAnswer)
+}
+
+// failedEvent handles an error inside a 200 answer before the client saw any of
+// it.
+func (a *attempt) failedEvent(res *http.Response, data []byte) callResult {
+	return a.refusal(a.errorEvent(res, data), 0, res.Header, data)
 }
 
 // noAnswer handles a call to which no answer came.

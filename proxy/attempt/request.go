@@ -59,6 +59,9 @@ type Target struct {
 	// Begins is called once, when the client is about to see the answer; nil
 	// does nothing.
 	Begins func()
+	// History knows who made the reasoning in the conversation; nil sends it as it
+	// is.
+	History History
 	// Broken returns the event that ends a stream which broke after output, nil
 	// where the stream is cut instead (ruling 44).
 	Broken func() []byte

@@ -55,6 +55,9 @@ type Result struct {
 	Usage  dialect.Usage
 	// TTFB is the time until the headers of the last answer, 0 when none came.
 	TTFB time.Duration
+	// Repairs counts the calls that followed a refusal of reasoning that others
+	// made, Removed the items of it that were left out of the last call.
+	Repairs, Removed int
 	// Took is how long the last call took.
 	Took time.Duration
 	// Fence is why the request's lease does not cover the target.

@@ -20,7 +20,7 @@ func (s *stream) continued(ctx context.Context, err error) (callResult, bool) {
 	if s.thread == nil || !s.thread.Continuable() || s.reader.Finished() || !breakOf(s.a.cause(ctx), err).Reopenable() {
 		return callResult{}, false
 	}
-	body, ok := s.thread.Request(s.a.bodyFor())
+	body, ok := s.thread.Request(s.a.sent)
 	if !ok {
 		return callResult{}, false
 	}

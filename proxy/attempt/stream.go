@@ -98,7 +98,7 @@ func (s *stream) take(p []byte) (out callResult, ended bool) {
 	s.a.deadlines.read(s.now)
 	switch {
 	case !s.open && s.errorData != nil:
-		return s.a.fail(s.a.errorEvent(s.res, s.errorData), s.res.Header, s.errorData), true
+		return s.a.failedEvent(s.res, s.errorData), true
 	case s.failAt >= 0:
 		return s.brokenByUpstream(p), true
 	case !s.open && len(s.held)+len(p) < s.room():
@@ -125,6 +125,9 @@ func (s *stream) event(e sse.Event) bool {
 	p := s.read(e)
 	s.name(d, e)
 	s.a.usage.Event(d, p, e)
+	if h := s.a.target.History; h != nil {
+		h.Event(e.Data)
+	}
 	switch p {
 	case dialect.Output, dialect.Reasoning, dialect.Working:
 		s.now.progress = true
@@ -327,7 +330,7 @@ func (s *stream) end(ctx context.Context, err error) callResult {
 	case s.headed:
 		return s.broken(s.a.errorEvent(s.res, s.errorData))
 	case s.errorData != nil:
-		return s.a.fail(s.a.errorEvent(s.res, s.errorData), s.res.Header, s.errorData)
+		return s.a.failedEvent(s.res, s.errorData)
 	case complete && s.content:
 		return s.answered(end)
 	case complete:

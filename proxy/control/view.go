@@ -291,6 +291,15 @@ const (
 	// its connection was lost before the request was processed: Reason (ruling
 	// 67).
 	StepRepeated StepKind = "repeated"
+	// StepRepaired is a request that was changed so that the connection can
+	// answer it: Reason, Count (ruling 61).
+	StepRepaired StepKind = "repaired"
+)
+
+// The reasons of what is done about reasoning that another account made.
+const (
+	ReasoningRemoved = "reasoning_removed" // taken out: Count
+	ReasoningRefused = "foreign_reasoning" // the connection refused it
 )
 
 // Step is one line of a decision trace.
@@ -304,6 +313,7 @@ type Step struct {
 	Reason         string     `json:"reason,omitempty"`
 	Status         int        `json:"status,omitempty"`
 	DurationMs     int64      `json:"durationMs,omitempty"`
+	Count          int        `json:"count,omitempty"` // of StepRepaired
 	Until          *time.Time `json:"until,omitempty"`
 }
 

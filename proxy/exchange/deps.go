@@ -9,6 +9,7 @@ import (
 	"breakwater/proxy/attempt"
 	"breakwater/proxy/control"
 	"breakwater/proxy/dialect"
+	"breakwater/proxy/history"
 	"breakwater/resilience"
 	"breakwater/resilience/admission"
 	"breakwater/resilience/affinity"
@@ -31,6 +32,7 @@ type Exchanger struct {
 	Records     Records
 	Egress      Egress
 	Slow        *slow.Table
+	History     *history.Memory
 	Meter       Meter
 	Clock       Clock
 	Limits      Limits

@@ -8,6 +8,7 @@ import (
 	"breakwater/proxy/attempt"
 	"breakwater/proxy/control"
 	"breakwater/proxy/dialect"
+	"breakwater/proxy/history"
 	"breakwater/proxy/refusal"
 	"breakwater/resilience"
 	"breakwater/resilience/admission"
@@ -31,7 +32,8 @@ type run struct {
 	spent    admission.Spent      // on waits
 	attempts []refusal.Attempt    // that were sent
 
-	combo      string // the combo that the model's name stands for
+	talk       *history.Conversation // see conversation
+	combo      string                // the combo that the model's name stands for
 	failedOver bool
 	usage      dialect.Usage
 	// answeredBy is whose answer or refusal the client sees.
@@ -132,6 +134,7 @@ func (r *run) split(all []*candidate) resilience.Plan {
 		list[i] = c.engine()
 	}
 	plan := r.Engine.Plan(list)
+	r.keepHome(&plan)
 	r.demote(all, plan.Targets)
 	if !r.Settings.InForce().QuotaPreflight.Enabled || r.req.Probe {
 		return plan

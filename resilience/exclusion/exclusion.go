@@ -37,6 +37,10 @@ const (
 	Leased          Reason = "leased"               // by another owner, or reserved for leases
 )
 
+// CompactedHistory is a session that holds encrypted compaction which only
+// another account can read (ruling 61).
+const CompactedHistory Reason = "compacted_history"
+
 // The reasons that only a combo's targets have (combos sheet §2.2).
 const (
 	Unavailable         Reason = "unavailable" // no connection can serve the target
@@ -67,7 +71,7 @@ func (r Reason) Terminal() bool {
 // ("Depuración", combos sheet §2.2).
 func (r Reason) Diagnostic() string {
 	switch r {
-	case None, Unavailable, Exhausted, ContextRequirements, Quota, ProviderCooldown:
+	case None, Unavailable, Exhausted, ContextRequirements, CompactedHistory, Quota, ProviderCooldown:
 		return string(r)
 	case BreakerOpen, Probing:
 		return "circuit_open"
@@ -99,7 +103,7 @@ func (r Reason) Scope() Scope {
 		return ScopeProvider
 	case ModelLocked, ModelNotOffered:
 		return ScopeModel
-	case Exhausted, ContextRequirements, NoCredential, KeyNotAllowed:
+	case Exhausted, ContextRequirements, CompactedHistory, NoCredential, KeyNotAllowed:
 		return ScopeRequest
 	}
 	return ScopeConnection
@@ -177,6 +181,8 @@ func (e Exclusion) Cause() string {
 			return CauseTransient
 		}
 		return string(e.Source)
+	case CompactedHistory:
+		return string(e.Reason)
 	}
 	return string(outcome.ReasonAuth)
 }

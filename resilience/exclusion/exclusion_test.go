@@ -13,6 +13,7 @@ var t0 = time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
 var all = []Reason{
 	None, Off, Cooling, ModelLocked, BreakerOpen, Probing, ProviderCooldown, Banned, Expired, CreditsExhausted, Quota,
 	ModelNotOffered, NoCredential, KeyMissing, KeyNotAllowed, Leased, Unavailable, Exhausted, ContextRequirements,
+	CompactedHistory,
 }
 
 func TestReasons(t *testing.T) {
@@ -40,6 +41,7 @@ func TestReasons(t *testing.T) {
 		Unavailable:         {"unavailable", ScopeConnection, false, false},
 		Exhausted:           {"exhausted", ScopeRequest, false, false},
 		ContextRequirements: {"context_requirements", ScopeRequest, false, false},
+		CompactedHistory:    {"compacted_history", ScopeRequest, false, false},
 	}
 	for _, r := range all {
 		t.Run(string(r), func(t *testing.T) {

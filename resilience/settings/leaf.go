@@ -189,6 +189,8 @@ func streamLeaves() []leaf {
 		flag("failover.finalErrors", func(s *Settings) *bool { return &s.Failover.FinalErrors }),
 		flag("failover.slowDemotion", func(s *Settings) *bool { return &s.Failover.SlowDemotion }),
 		num("failover.firstByteMs", func(s *Settings) *int64 { return &s.Failover.FirstByteMs }, 1000, 300_000),
+		flag("failover.moveHistory", func(s *Settings) *bool { return &s.Failover.MoveHistory }),
+		flag("failover.moveCompacted", func(s *Settings) *bool { return &s.Failover.MoveCompacted }),
 		num("emergencyFallback.maxOutputTokens", func(s *Settings) *int64 { return &e(s).MaxOutputTokens }, 1, 1_000_000),
 		num(at+"minUsefulBytes", func(s *Settings) *int64 { return &w(s).MinUsefulBytes }, 1, 1_000_000).seeded(env+"MIN_USEFUL_BYTES", 0),
 	}

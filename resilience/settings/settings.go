@@ -147,6 +147,11 @@ type Failover struct {
 	// headers within FirstByteMs, and asks it last for a while (ruling 69).
 	SlowDemotion bool  `json:"slowDemotion"`
 	FirstByteMs  int64 `json:"firstByteMs"`
+	// MoveHistory takes reasoning that another account made out of a request when
+	// its conversation goes on at this one, MoveCompacted lets one with another
+	// account's encrypted compaction go on there as it is (ruling 61).
+	MoveHistory   bool `json:"moveHistory"`
+	MoveCompacted bool `json:"moveCompacted"`
 }
 
 // EmergencyFallback sends a request for a single model to a free model when the

@@ -123,6 +123,8 @@ func holdWord(hold string) string {
 		return T("too little quota left")
 	case "context_requirements":
 		return T("context window too small")
+	case "compacted_history":
+		return T("only another account can read the compacted conversation")
 	}
 	return T("no connection can take it")
 }

@@ -63,7 +63,7 @@ func TestEveryKnobIsASetting(t *testing.T) {
 			}
 		}
 	}
-	if n != 61 {
+	if n != 63 {
 		t.Error(n, "knobs")
 	}
 }

@@ -51,6 +51,8 @@ func reasonWords() map[string]string {
 		"local_error":                       T("error on this machine"),
 		"request_invalid":                   T("request is not valid"),
 		"fingerprint_rejection":             T("client refused by the provider"),
+		"foreign_reasoning":                 T("reasoning of another account refused"),
+		"compacted_history":                 T("only another account can read the compacted conversation"),
 		"off":                               T("switched off"),
 		"tried":                             T("failed already for this request"),
 		"cooling":                           T("cooling"),

@@ -64,6 +64,8 @@ func failoverCard() KnobCard {
 			{Label: T("Final errors"), Note: T("When only you can fix every connection, the agent gets the reason at once and is not asked to retry. Default: on."), Knobs: []Knob{onOff(at + "finalErrors")}},
 			{Label: T("Leave slow targets"), Note: T("A streamed request goes to the next target when a cloud provider sends no headers in time; the slow one is asked last for 2 to 16 minutes. Default: on."), Knobs: []Knob{onOff(at + "slowDemotion")}},
 			{Label: T("Time to first byte"), Note: T("Default 100 s, 1–300 s. Claude subscriptions get 240 s, local servers 600 s, and long prompts more."), Knobs: []Knob{seconds(at+"firstByteMs", 1, 300)}},
+			{Label: T("Move conversations"), Note: T("Reasoning that another account made, and that this one refuses, is left out of a request. Default: on."), Knobs: []Knob{onOff(at + "moveHistory")}},
+			{Label: T("Move compacted conversations"), Note: T("A conversation with encrypted compaction may go to an account that did not make it. Default: off."), Knobs: []Knob{onOff(at + "moveCompacted")}},
 		},
 	}
 }

@@ -88,6 +88,10 @@ func step(a control.Activity, s control.Step, now time.Time) Line {
 			l.Title = Tf("Sent again to %s: it had not processed the request", name)
 		}
 		l.Sub = T("Nothing is held against the connection.")
+	case control.StepRepaired:
+		l.Shape, l.Role = ShapeSkip, RoleMuted
+		l.Title = Tf("The request was changed for %s", name)
+		l.Sub = sentence(N(s.Count, "removed %d reasoning item made by another account", "removed %d reasoning items made by another account", s.Count), "")
 	case control.StepLeft:
 		l.Shape, l.Role = ShapeLeave, RoleMuted
 		l.Title = T("The client went away")

@@ -1,0 +1,79 @@
+package attempt
+
+import (
+	"net/http"
+	"time"
+
+	"breakwater/proxy/control"
+	"breakwater/proxy/dialect"
+	"breakwater/resilience/classify"
+	"breakwater/resilience/outcome"
+)
+
+// History is what is known of the reasoning in the request's conversation, as
+// far as it concerns the target (ruling 61).
+type History interface {
+	// Fit returns the body without the reasoning that the target is known to
+	// refuse.
+	Fit(raw []byte) ([]byte, dialect.Taken)
+	// Refused learns that the target refused the reasoning in the body. It
+	// reports whether Fit now returns another one; that is so once a request.
+	Refused(sent []byte) bool
+	// Answered learns that the target answered the body.
+	Answered(sent []byte)
+	// Event and Document see what the target answers.
+	Event(data []byte)
+	Document(doc []byte)
+}
+
+// fit is the body as this target gets it: without reasoning of others that it is
+// known to refuse.
+func (a *attempt) fit(raw []byte) []byte {
+	if a.target.History == nil {
+		return raw
+	}
+	out, taken := a.target.History.Fit(raw)
+	if taken.Any() && taken.Items != a.removed {
+		a.watch.Step(control.Step{Kind: control.StepRepaired, Reason: control.ReasoningRemoved, Count: taken.Items, Model: a.target.Model})
+	}
+	a.removed = taken.Items
+	return out
+}
+
+// refusal ends the attempt with a refusal in the upstream's own words, unless it
+// names reasoning of others and the target is asked again without it. Status is
+// 0 for an error event.
+func (a *attempt) refusal(o outcome.Outcome, status int, header http.Header, body []byte) callResult {
+	h := a.target.History
+	if h == nil || !classify.ForeignHistory(status, body) {
+		return a.fail(o, header, body)
+	}
+	if h.Refused(a.sent) {
+		a.repairs++
+		a.watch.Step(control.Step{
+			Kind: control.StepFailed, Reason: control.ReasoningRefused, Status: o.Status, Model: a.target.Model,
+			DurationMs: time.Since(a.began).Milliseconds(),
+		})
+		return callResult{next: repaired}
+	}
+	// Neither target nor request is at fault, and the account that can read the
+	// conversation may be among those that follow.
+	o.Class, o.Scope, o.Fallback, o.Cooldown, o.SkipBreaker = outcome.Neutral, outcome.ScopeRequest, true, 0, true
+	o.Terminal = outcome.NotTerminal
+	return a.fail(o, header, body)
+}
+
+// learn takes down that the target accepted what it was sent. Counting tokens is
+// no proof: nothing is read for it.
+func (a *attempt) learn(r *Result) {
+	if h := a.target.History; h != nil && r.End == Answered && r.Status == http.StatusOK && !a.req.Probe {
+		h.Answered(a.sent)
+	}
+}
+
+// sees shows a whole answer to what remembers who made its reasoning.
+func (a *attempt) sees(doc []byte) {
+	if h := a.target.History; h != nil {
+		h.Document(doc)
+	}
+}

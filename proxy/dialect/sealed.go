@@ -1,0 +1,162 @@
+package dialect
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/tidwall/gjson"
+)
+
+// Sealed is a part of a conversation that only the account that made it can
+// read, or its organisation or provider: signed or encrypted reasoning, and
+// encrypted compaction (ruling 61).
+type Sealed struct {
+	// Seal tells one part from another: the signature or the ciphertext; where
+	// there is none, the id or the text.
+	Seal string
+	// Compacted marks encrypted compaction. It is history, and never taken out.
+	Compacted bool
+}
+
+// Taken is what WithoutReasoning took out of a request.
+type Taken struct {
+	Items int // of reasoning
+	// Disabled tells that the request asks for no thinking any more.
+	Disabled bool
+}
+
+// Any reports whether the request was changed.
+func (t Taken) Any() bool { return t.Items > 0 || t.Disabled }
+
+// history is how a dialect keeps what an account has sealed.
+type history interface {
+	// marks are the words without one of which nothing is sealed.
+	marks() [][]byte
+	// request calls see for each sealed part of a request.
+	request(raw []byte, see func(Sealed))
+	// event does the same for an event of an answer, document for a whole one.
+	event(data []byte, see func(Sealed))
+	document(doc []byte, see func(Sealed))
+	// without returns the request without the reasoning that drop names. Forced
+	// tells that the request was refused for its reasoning as it stands.
+	without(raw []byte, drop func(Sealed) bool, forced bool) ([]byte, Taken)
+}
+
+func (n Name) history() history {
+	switch n {
+	case Anthropic:
+		return messagesHistory{}
+	case Responses:
+		return responsesHistory{}
+	}
+	return chatHistory{}
+}
+
+// SealedParts calls see for each sealed part of a request. A request without any
+// costs a search for a few words.
+func (n Name) SealedParts(raw []byte, see func(Sealed)) {
+	if h := n.history(); mentions(raw, h.marks()) {
+		h.request(raw, see)
+	}
+}
+
+// SealedInEvent calls see for each sealed part that an event of an answer
+// completes; data is the event's.
+func (n Name) SealedInEvent(data []byte, see func(Sealed)) {
+	if h := n.history(); mentions(data, h.marks()) && gjson.ValidBytes(data) {
+		h.event(data, see)
+	}
+}
+
+// SealedInAnswer does the same for a whole JSON answer.
+func (n Name) SealedInAnswer(doc []byte, see func(Sealed)) {
+	if h := n.history(); mentions(doc, h.marks()) && gjson.ValidBytes(doc) {
+		h.document(doc, see)
+	}
+}
+
+// WithoutReasoning returns a request without the reasoning that drop names. Text,
+// tool calls, results and compaction stay as they are, byte for byte. Forced
+// tells that an upstream refused the request for its reasoning as it stands: a
+// tool cycle that has none is then continued without thinking. A body that cannot
+// be edited comes back unchanged.
+func (n Name) WithoutReasoning(raw []byte, drop func(Sealed) bool, forced bool) ([]byte, Taken) {
+	h := n.history()
+	if !forced && !mentions(raw, h.marks()) {
+		return raw, Taken{}
+	}
+	out, taken := h.without(raw, drop, forced)
+	if !taken.Any() || !gjson.ValidBytes(out) {
+		return raw, Taken{}
+	}
+	return out, taken
+}
+
+func mentions(raw []byte, words [][]byte) bool {
+	for _, w := range words {
+		if bytes.Contains(raw, w) {
+			return true
+		}
+	}
+	return false
+}
+
+// region is the place of a top-level value in a body.
+type region struct{ at, end int }
+
+func (r region) given() bool { return r.end > r.at }
+
+// regions returns where the named top-level fields of a body are; false when it
+// is no JSON object.
+func regions(raw []byte, names ...string) ([]region, bool) {
+	found := make([]region, len(names))
+	err := eachField(raw, func(key []byte, at, end, _ int) error {
+		for i, n := range names {
+			if string(plainKey(key)) == n {
+				found[i] = region{at, end}
+			}
+		}
+		return nil
+	})
+	return found, err == nil
+}
+
+// swap is a new value for a region.
+type swap struct {
+	region
+	value []byte
+}
+
+// splice returns a copy of raw with the swaps made; they do not overlap.
+func splice(raw []byte, swaps ...swap) []byte {
+	slices.SortFunc(swaps, func(a, b swap) int { return a.at - b.at })
+	out := make([]byte, 0, len(raw))
+	last := 0
+	for _, s := range swaps {
+		out = append(append(out, raw[last:s.at]...), s.value...)
+		last = s.end
+	}
+	return append(out, raw[last:]...)
+}
+
+// list writes the elements as a JSON array.
+func list(elements []string) []byte {
+	out := []byte{'['}
+	for i, e := range elements {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(out, e...)
+	}
+	return append(out, ']')
+}
+
+// firstOf returns the first of an object's fields that holds text.
+func firstOf(r gjson.Result, fields ...string) string {
+	for _, f := range fields {
+		if v := r.Get(f); v.Type == gjson.String && v.Str != "" {
+			return v.Str
+		}
+	}
+	return ""
+}
