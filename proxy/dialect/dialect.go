@@ -27,6 +27,8 @@ type Dialect interface {
 	events
 	documents
 	figures
+	// history returns how the dialect keeps what an account has sealed (ruling 61).
+	history() history
 }
 
 // requests is how a dialect writes and changes a request.

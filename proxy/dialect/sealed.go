@@ -28,7 +28,7 @@ type Taken struct {
 // Any reports whether the request was changed.
 func (t Taken) Any() bool { return t.Items > 0 || t.Disabled }
 
-// history is how a dialect keeps what an account has sealed.
+// history is how a dialect keeps what an account has sealed (ruling 61).
 type history interface {
 	// marks are the words without one of which nothing is sealed.
 	marks() [][]byte
@@ -42,35 +42,25 @@ type history interface {
 	without(raw []byte, drop func(Sealed) bool, forced bool) ([]byte, Taken)
 }
 
-func (n Name) history() history {
-	switch n {
-	case Anthropic:
-		return messagesHistory{}
-	case Responses:
-		return responsesHistory{}
-	}
-	return chatHistory{}
-}
-
 // SealedParts calls see for each sealed part of a request. A request without any
 // costs a search for a few words.
-func (n Name) SealedParts(raw []byte, see func(Sealed)) {
-	if h := n.history(); mentions(raw, h.marks()) {
+func SealedParts(d Dialect, raw []byte, see func(Sealed)) {
+	if h := d.history(); mentions(raw, h.marks()) {
 		h.request(raw, see)
 	}
 }
 
 // SealedInEvent calls see for each sealed part that an event of an answer
 // completes; data is the event's.
-func (n Name) SealedInEvent(data []byte, see func(Sealed)) {
-	if h := n.history(); mentions(data, h.marks()) && gjson.ValidBytes(data) {
+func SealedInEvent(d Dialect, data []byte, see func(Sealed)) {
+	if h := d.history(); mentions(data, h.marks()) && gjson.ValidBytes(data) {
 		h.event(data, see)
 	}
 }
 
 // SealedInAnswer does the same for a whole JSON answer.
-func (n Name) SealedInAnswer(doc []byte, see func(Sealed)) {
-	if h := n.history(); mentions(doc, h.marks()) && gjson.ValidBytes(doc) {
+func SealedInAnswer(d Dialect, doc []byte, see func(Sealed)) {
+	if h := d.history(); mentions(doc, h.marks()) && gjson.ValidBytes(doc) {
 		h.document(doc, see)
 	}
 }
@@ -80,8 +70,8 @@ func (n Name) SealedInAnswer(doc []byte, see func(Sealed)) {
 // tells that an upstream refused the request for its reasoning as it stands: a
 // tool cycle that has none is then continued without thinking. A body that cannot
 // be edited comes back unchanged.
-func (n Name) WithoutReasoning(raw []byte, drop func(Sealed) bool, forced bool) ([]byte, Taken) {
-	h := n.history()
+func WithoutReasoning(d Dialect, raw []byte, drop func(Sealed) bool, forced bool) ([]byte, Taken) {
+	h := d.history()
 	if !forced && !mentions(raw, h.marks()) {
 		return raw, Taken{}
 	}

@@ -10,6 +10,8 @@ import (
 // message: details of reasoning, and the thinking of Messages behind it.
 type chatHistory struct{}
 
+func (chat) history() history { return chatHistory{} }
+
 var chatMarks = [][]byte{[]byte(`reasoning_details"`), []byte(`thinking_blocks"`)}
 
 func (chatHistory) marks() [][]byte { return chatMarks }

@@ -11,6 +11,8 @@ import (
 // redacted thinking and compaction by their ciphertext.
 type messagesHistory struct{}
 
+func (anthropic) history() history { return messagesHistory{} }
+
 var messagesMarks = [][]byte{[]byte(`thinking"`), []byte(`signature"`), []byte(`compaction"`)}
 
 func (messagesHistory) marks() [][]byte { return messagesMarks }

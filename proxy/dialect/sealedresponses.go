@@ -11,6 +11,8 @@ import (
 // their encrypted content.
 type responsesHistory struct{}
 
+func (responses) history() history { return responsesHistory{} }
+
 var responsesMarks = [][]byte{[]byte(`reasoning"`), []byte(`encrypted_content"`)}
 
 func (responsesHistory) marks() [][]byte { return responsesMarks }

@@ -177,8 +177,8 @@ func without(list []string, id string) []string {
 }
 
 // seals lists the sealed parts of a request.
-func seals(d dialect.Name, raw []byte, compacted bool) (list []string) {
-	d.SealedParts(raw, func(s dialect.Sealed) {
+func seals(d dialect.Dialect, raw []byte, compacted bool) (list []string) {
+	dialect.SealedParts(d, raw, func(s dialect.Sealed) {
 		if !s.Compacted || compacted {
 			list = append(list, s.Seal)
 		}

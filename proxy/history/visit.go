@@ -10,7 +10,7 @@ import (
 // goroutine.
 type Conversation struct {
 	memory  *Memory
-	dialect dialect.Name
+	dialect dialect.Dialect
 	// quiet tells that nothing is looked at before a target refuses reasoning.
 	quiet bool
 	// repaired tells that a target refused the request's reasoning: it is asked
@@ -26,7 +26,7 @@ type compaction struct{ owners, refused []string }
 
 // Conversation begins to follow a request. While there is one owner only nothing
 // is looked at, until it refuses the reasoning of a request.
-func (m *Memory) Conversation(d dialect.Name, owners int) *Conversation {
+func (m *Memory) Conversation(d dialect.Dialect, owners int) *Conversation {
 	return &Conversation{memory: m, dialect: d, quiet: owners < 2 && m.Empty()}
 }
 
@@ -45,7 +45,7 @@ func (v *Visit) Fit(raw []byte) ([]byte, dialect.Taken) {
 	if v.c.quiet && !v.c.repaired {
 		return raw, dialect.Taken{}
 	}
-	return v.c.dialect.WithoutReasoning(raw, func(s dialect.Sealed) bool {
+	return dialect.WithoutReasoning(v.c.dialect, raw, func(s dialect.Sealed) bool {
 		if v.c.repaired {
 			return !m.owns(s.Seal, v.to)
 		}
@@ -90,14 +90,14 @@ func (v *Visit) Answered(sent []byte) {
 // Event and Document learn from an answer what the target made.
 func (v *Visit) Event(data []byte) {
 	if !v.c.quiet {
-		v.c.dialect.SealedInEvent(data, v.made)
+		dialect.SealedInEvent(v.c.dialect, data, v.made)
 	}
 }
 
 // Document does the same for a whole answer.
 func (v *Visit) Document(doc []byte) {
 	if !v.c.quiet {
-		v.c.dialect.SealedInAnswer(doc, v.made)
+		dialect.SealedInAnswer(v.c.dialect, doc, v.made)
 	}
 }
 
@@ -111,7 +111,7 @@ func (c *Conversation) Compacted(raw []byte, id string) bool {
 	}
 	if c.body != &raw[0] {
 		c.body, c.compacted = &raw[0], nil
-		c.dialect.SealedParts(raw, func(s dialect.Sealed) {
+		dialect.SealedParts(c.dialect, raw, func(s dialect.Sealed) {
 			if s.Compacted {
 				owners, refused := c.memory.owners(s.Seal)
 				c.compacted = append(c.compacted, compaction{owners, refused})
