@@ -16,6 +16,7 @@ import (
 	"breakwater/proxy/catalog"
 	"breakwater/proxy/control"
 	"breakwater/proxy/dialect"
+	"breakwater/proxy/history"
 	"breakwater/proxy/refusal"
 	"breakwater/resilience"
 	"breakwater/resilience/admission"
@@ -77,7 +78,7 @@ func newRig(names ...string) *rig {
 	k.settings.WaitForCooldown.Enabled = false
 	k.Exchanger = &Exchanger{
 		Attempts: k, Engine: resilience.New(resilience.Config{Clock: clock.System{}, Settings: k.settings}), Connections: k, Combos: k,
-		Admission: k, Sessions: k, Settings: k, Records: k, Egress: k, Slow: new(slow.Table), Meter: k, Clock: k,
+		Admission: k, Sessions: k, Settings: k, Records: k, Egress: k, Slow: new(slow.Table), History: history.New(k.Now), Meter: k, Clock: k,
 		Limits: Limits{Headers: time.Minute, Write: time.Minute}, Log: slog.New(slog.NewTextHandler(&k.log, nil)),
 	}
 	k.planner = combo.Planner{Resolver: combo.Resolver{World: world{k}}, State: combo.NewState(), Rand: func() float64 { return 0 }}
