@@ -133,15 +133,16 @@ func (c composer) nothingLeft(alerts []control.Alert) Message {
 	return m
 }
 
-// apiName is the name of an API that clients speak.
+// apiNames are the names of the APIs that clients speak, by the dialect's.
+var apiNames = map[string]string{
+	"anthropic": "Anthropic Messages", "chat": "OpenAI Chat Completions", "responses": "OpenAI Responses",
+}
+
+// apiName is the name of an API that clients speak; one that has none is shown as
+// its dialect.
 func apiName(dialect string) string {
-	switch dialect {
-	case "anthropic":
-		return "Anthropic Messages"
-	case "chat":
-		return "OpenAI Chat Completions"
-	case "responses":
-		return "OpenAI Responses"
+	if name, ok := apiNames[dialect]; ok {
+		return name
 	}
 	return i18n.Ellipsis(i18n.Line(dialect), nameWidth)
 }

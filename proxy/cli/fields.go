@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"breakwater/proxy/dialect"
 )
 
 // given collects the fields of a connection that flags set, by the names that
@@ -20,7 +22,7 @@ func connectionFlags(fs *flag.FlagSet) given {
 	g.text(fs, "name", "name", "what to call it")
 	g.text(fs, "credential", "credential", "the `kind` of login: apikey, token (pasted), oauth (stored and refreshed), passthrough (the client's own) or none")
 	g.text(fs, "base-url", "baseUrl", "its `address`, in place of the provider's; empty goes back to that")
-	g.list(fs, "dialect", "dialects", "a `dialect` it speaks: anthropic, chat or responses; may come several times")
+	g.list(fs, "dialect", "dialects", "a `dialect` it speaks: "+dialect.Choice()+"; may come several times")
 	g.text(fs, "default-model", "defaultModel", "the `model` to ask for in place of one it does not offer")
 	g.list(fs, "model", "models", "a `pattern` of the models it offers; may come several times, empty takes the catalogue's")
 	g.integer(fs, "priority", "priority", "1 is tried first")

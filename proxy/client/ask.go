@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"strings"
 
 	"breakwater/proxy/dialect"
 )
@@ -23,7 +22,7 @@ func (c *Client) Ask(ctx context.Context, speaks, model string) error {
 	}
 	d, ok := dialect.Of(dialect.Name(speaks))
 	if !ok {
-		return fmt.Errorf("test request: %q is no dialect, there are %s", speaks, strings.Join(dialect.Names(), ", "))
+		return fmt.Errorf("test request: %q is no dialect; use %s", speaks, dialect.Choice())
 	}
 	path, body := "/v1"+d.Traits().Routes[0].Path, d.Ask(dialect.Question{Model: model, Words: "Say hello."})
 	ctx, cancel := context.WithTimeout(ctx, testTimeout)

@@ -6,6 +6,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"breakwater/proxy/dialect"
 )
 
 func TestAskSpeaksEachDialectWithoutTheToken(t *testing.T) {
@@ -20,12 +22,18 @@ func TestAskSpeaksEachDialectWithoutTheToken(t *testing.T) {
 	defer srv.Close()
 	c := New(srv.URL, "secret-token", Options{})
 	defer c.Close()
-	for dialect, want := range map[string]string{"anthropic": "/v1/messages", "chat": "/v1/chat/completions", "responses": "/v1/responses"} {
-		if err := c.Ask(t.Context(), dialect, "the-model"); err != nil {
-			t.Errorf("%s: %v", dialect, err)
+	for name, want := range map[string]string{"anthropic": "/v1/messages", "chat": "/v1/chat/completions", "responses": "/v1/responses"} {
+		if err := c.Ask(t.Context(), name, "the-model"); err != nil {
+			t.Errorf("%s: %v", name, err)
 		}
 		if path != want || !strings.Contains(body, `"the-model"`) || auth != "" {
-			t.Errorf("%s went to %s with %s and the credential %q", dialect, path, body, auth)
+			t.Errorf("%s went to %s with %s and the credential %q", name, path, body, auth)
+		}
+	}
+	for _, unknown := range []string{"", "Chat", "gemini", "openai"} {
+		path = ""
+		if err := c.Ask(t.Context(), unknown, "m"); err == nil || !strings.Contains(err.Error(), dialect.Choice()) || path != "" {
+			t.Errorf("%q went to %q, %v", unknown, path, err)
 		}
 	}
 	status, answer = http.StatusUnauthorized, `{"error":{"message":"a key is needed"}}`

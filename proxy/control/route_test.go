@@ -40,6 +40,8 @@ func TestChoose(t *testing.T) {
 	picky := ConnectionRecord{Provider: "anthropic", Name: "picky", Limits: Limits{Extras: Extras{ExcludedModels: []string{"claude-big*"}}}}
 	torn := picky
 	torn.DefaultModel = "claude-big-1"
+	later := ConnectionRecord{Provider: "custom", Name: "later", BaseURL: "https://later.example.com", Dialects: []string{"gemini"}}
+	mixed := ConnectionRecord{Provider: "custom", Name: "mixed", BaseURL: "https://mixed.example.com", Dialects: []string{"", "Responses", "chat"}}
 	any := func(*Route) bool { return true }
 	tests := []struct {
 		name    string
@@ -65,6 +67,10 @@ func TestChoose(t *testing.T) {
 		{"a provider without a connection is none", []ConnectionRecord{gateway}, Ask{Dialect: dialect.Chat, Model: "groq/llama"}, []string{"gateway=groq/llama"}, nil},
 		{"case P43 window suffix", []ConnectionRecord{anthropic}, Ask{Dialect: dialect.Anthropic, Model: "claude-x[1m]"}, []string{"home=claude-x"}, nil},
 		{"case P45 slashes", []ConnectionRecord{gateway}, Ask{Dialect: dialect.Chat, Model: "gateway/org/pa/x"}, []string{"gateway=org/pa/x"}, nil},
+		{"stored dialects that this version does not know are none", []ConnectionRecord{later, mixed}, Ask{Dialect: dialect.Chat, Model: "m"}, []string{"mixed=m"}, nil},
+		{"nor do they stand for another", []ConnectionRecord{later, mixed}, Ask{Dialect: dialect.Responses, Model: "m"}, nil, nil},
+		{"an unknown dialect alone", []ConnectionRecord{later}, Ask{Dialect: dialect.Chat, Model: "m"}, nil, nil},
+		{"nothing speaks no dialect", []ConnectionRecord{gateway}, Ask{Model: "m"}, nil, nil},
 		{"an empty rest is no prefix", []ConnectionRecord{gateway}, Ask{Dialect: dialect.Chat, Model: "gateway/"}, []string{"gateway=gateway/"}, nil},
 	}
 	for _, tt := range tests {

@@ -50,7 +50,7 @@ func checkRecord(r ConnectionRecord, p catalog.Provider, hasKey bool, others []*
 	checkProxy(&bad, r)
 	for _, d := range r.Dialects {
 		if known, ok := dialect.Of(dialect.Name(d)); !ok {
-			bad.add("dialects", "%q is no dialect; use one of %s", d, strings.Join(dialect.Names(), ", "))
+			bad.add("dialects", "%q is no dialect; use %s", d, dialect.Choice())
 		} else if _, ok := p.Endpoint(known); !ok {
 			bad.add("dialects", "%s does not speak %s", p.Name, known.Traits().Title)
 		}

@@ -40,8 +40,10 @@ func (a *Assembly) Document() (doc []byte, ok bool) {
 	if !a.reader.Complete() {
 		return nil, false
 	}
-	out := a.form.document()
-	return []byte(out), gjson.Valid(out)
+	if out := a.form.document(); gjson.Valid(out) {
+		return []byte(out), true
+	}
+	return nil, false
 }
 
 // pieces are blocks or choices, by index.

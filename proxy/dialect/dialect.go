@@ -198,6 +198,13 @@ func Names() []string {
 	return out
 }
 
+// Choice lists the names for people who have to choose one.
+func Choice() string {
+	names := Names()
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " or " + names[last]
+}
+
 // Suggested returns the dialect that a request outside the routes is most likely
 // from: the one whose route is in the path or whose header is there. ok is false
 // when nothing suggests one.

@@ -5,8 +5,6 @@ import (
 	"io"
 	"net/http"
 	"testing"
-
-	"breakwater/proxy/dialect"
 )
 
 // What a request costs the simulator and its client together, on sockets.
@@ -22,7 +20,7 @@ func BenchmarkAnswers(b *testing.B) {
 		_ = s.Close()
 	}()
 	acc := s.Account("alpha")
-	for _, d := range dialect.All {
+	for _, d := range spoken {
 		for name, stream := range map[string]bool{"json": false, "stream": true} {
 			b.Run(string(d.Traits().Name)+"/"+name, func(b *testing.B) {
 				b.ReportAllocs()

@@ -36,7 +36,7 @@ func TestBreaks(t *testing.T) {
 		{name: "cut of a compressed stream", step: OK().CutAfter(2).Encoded(Gzip), headers: true, text: "?"},
 		{name: "cut in chunks", step: OK().CutAfter(2).InChunks(5), headers: true, text: "Hello from "},
 	}
-	for _, d := range dialect.All {
+	for _, d := range spoken {
 		for _, tt := range tests {
 			t.Run(string(d.Traits().Name)+" "+tt.name, func(t *testing.T) {
 				alpha.Script(tt.step)
@@ -109,7 +109,7 @@ func TestHugeDataLine(t *testing.T) {
 	s, c := start(t, Options{})
 	alpha := s.Account("alpha")
 	big := strings.Repeat("0123456789abcdef", 9<<20/16) // case P26
-	for _, d := range dialect.All {
+	for _, d := range spoken {
 		alpha.Script(OK(big).Split(-1))
 		got := ask{dialect: d, stream: true}.send(t, c, alpha)
 		if text, _, _ := said(t, d, parseEvents(t, got.body)); text != big {

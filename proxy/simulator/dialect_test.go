@@ -185,7 +185,7 @@ func TestAnswersSayWhatWasScripted(t *testing.T) {
 		dialect.Anthropic: "content.#(type==thinking).thinking", dialect.Chat: "choices.0.message.reasoning_content",
 		dialect.Responses: "output.#(type==reasoning).summary.0.text",
 	}
-	for _, d := range dialect.All {
+	for _, d := range spoken {
 		for _, text := range []string{"", "Grüße, \"World\" 🙂 <b>\n\tend", "plain"} {
 			t.Run(fmt.Sprintf("%s %q", d.Traits().Name, text), func(t *testing.T) {
 				want := text
@@ -222,7 +222,7 @@ func TestAutoCallsAToolUntilThereIsAResult(t *testing.T) {
 	}
 	wantName := map[dialect.Dialect]string{dialect.Anthropic: "Bash", dialect.Chat: "bash", dialect.Responses: "shell"}
 	wantStop := map[dialect.Dialect]string{dialect.Anthropic: "tool_use", dialect.Chat: "tool_calls", dialect.Responses: "function_call"}
-	for _, d := range dialect.All {
+	for _, d := range spoken {
 		t.Run(string(d.Traits().Name), func(t *testing.T) {
 			got := ask{dialect: d, tools: true}.send(t, c, alpha)
 			if g := gjson.GetBytes(got.body, names[d]).Str; g != wantName[d] {
@@ -247,7 +247,7 @@ func TestAskedCallsAToolOnlyOnRequest(t *testing.T) {
 	s, c := start(t, Options{Default: Asked()})
 	alpha := s.Account("alpha")
 	for prompt, want := range map[string]bool{"Say hi.": false, "Please list the files.": true, "Outrun them": false} {
-		for _, d := range dialect.All {
+		for _, d := range spoken {
 			_, _, args := said(t, d, parseEvents(t, ask{dialect: d, tools: true, stream: true, prompt: prompt}.send(t, c, alpha).body))
 			if (args != "") != want {
 				t.Errorf("%s %q: arguments %q", d.Traits().Name, prompt, args)
@@ -307,7 +307,7 @@ func TestUsageFigures(t *testing.T) {
 // the whole text.
 func TestAnyStreamIsWellFormed(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		d := rapid.SampledFrom(dialect.All).Draw(rt, "dialect")
+		d := rapid.SampledFrom(spoken).Draw(rt, "dialect")
 		text := rapid.String().Draw(rt, "text")
 		st := OK("x" + text).Split(rapid.IntRange(-1, 9).Draw(rt, "split")).
 			Think(rapid.SliceOfN(rapid.String(), 0, 3).Draw(rt, "thinking")...)

@@ -20,6 +20,9 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
+// spoken are the dialects with a voice of their own.
+var spoken = []dialect.Dialect{dialect.Anthropic, dialect.Chat, dialect.Responses}
+
 var paths = map[dialect.Dialect]string{
 	dialect.Anthropic: "/messages",
 	dialect.Chat:      "/chat/completions",

@@ -40,7 +40,7 @@ func TestStatusesCarryTheDialectsErrorBody(t *testing.T) {
 		{status: 529, anthropic: "overloaded_error", openAI: "server_error", code: "server_is_overloaded"},
 	}
 	for _, tt := range tests {
-		for _, d := range dialect.All {
+		for _, d := range spoken {
 			t.Run(strconv.Itoa(tt.status)+" "+string(d.Traits().Name), func(t *testing.T) {
 				alpha.Script(Status(tt.status).WithError(Error{Message: "said so"}))
 				got := ask{dialect: d, stream: true}.send(t, c, alpha)
@@ -152,7 +152,7 @@ func TestFramingAndChunksDoNotChangeTheEvents(t *testing.T) {
 		"CRLF byte by byte":  OK().CRLF().InChunks(1),
 		"no space":           {Kind: KindText, NoSpace: true},
 	}
-	for _, d := range dialect.All {
+	for _, d := range spoken {
 		for name, st := range steps {
 			t.Run(string(d.Traits().Name)+" "+name, func(t *testing.T) {
 				alpha.Script(st)
@@ -326,6 +326,8 @@ func TestValidateNamesWhatIsWrong(t *testing.T) {
 		"unknown keep-alive": OK().KeepAliveAt(0, "hum", time.Second, 1),
 		"needs a pause":      OK().KeepAliveAt(0, "ping", 0, Forever),
 		"at least one byte":  OK().InChunks(0),
+		`dialect "gemini"`:   {Kind: KindText, When: &When{Dialect: "gemini"}},
+		`dialect "Chat"`:     {Kind: KindText, When: &When{Dialect: "Chat"}},
 	}
 	for want, st := range tests {
 		if err := st.Validate(); err == nil || !strings.Contains(err.Error(), want) {

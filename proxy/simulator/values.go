@@ -103,7 +103,7 @@ func (s Step) Validate() error {
 		return fmt.Errorf("unknown encoding %q", s.Encoding)
 	}
 	if s.When != nil && s.When.Dialect != "" && voices[dialect.Name(s.When.Dialect)] == nil {
-		return fmt.Errorf("unknown dialect %q, known are %v", s.When.Dialect, dialect.Names())
+		return fmt.Errorf("unknown dialect %q, use %s", s.When.Dialect, dialect.Choice())
 	}
 	if s.Kind == KindStatus && s.Status < 200 || s.Status != 0 && (s.Status < 200 || s.Status > 999) {
 		return fmt.Errorf("status %d cannot be sent", s.Status)

@@ -146,15 +146,14 @@ func Client(id string) string {
 	return id
 }
 
-// Dialect returns the short name of a dialect for people.
+// dialectNames are the short names of the dialects, for people.
+var dialectNames = map[string]string{"anthropic": "Messages", "chat": "Chat", "openai": "Chat", "responses": "Responses"}
+
+// Dialect returns the short name of a dialect for people; one that has none is
+// shown as it is.
 func Dialect(id string) string {
-	switch id {
-	case "anthropic":
-		return "Messages"
-	case "chat", "openai":
-		return "Chat"
-	case "responses":
-		return "Responses"
+	if short, ok := dialectNames[id]; ok {
+		return short
 	}
 	return id
 }
