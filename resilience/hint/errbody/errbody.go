@@ -22,6 +22,8 @@ type Body struct {
 	raw     string
 	objects []map[string]any
 	strings []string
+	shape   Shape
+	states  statements
 }
 
 // Parse reads head, of which at most 32 KiB count. It accepts JSON, JSON in an
@@ -31,7 +33,11 @@ func Parse(head []byte) Body {
 		head = head[:maxHead]
 	}
 	b := Body{raw: strings.ToValidUTF8(string(bytes.TrimPrefix(head, []byte("\xef\xbb\xbf"))), "\uFFFD")}
-	b.walk(decode(payload(b.raw)), 0)
+	text := payload(b.raw)
+	v := decode(text)
+	b.walk(v, 0)
+	b.states = statementsOf(v)
+	b.shape = b.shapeOf(text, v)
 	return b
 }
 

@@ -31,20 +31,21 @@ const (
 const maxPlain = 600
 
 // Shape returns the body's shape.
-func (b Body) Shape() Shape {
-	text := payload(b.raw)
+func (b Body) Shape() Shape { return b.shape }
+
+// shapeOf returns the shape of the text, of which v is the JSON value if it has
+// one.
+func (b Body) shapeOf(text string, v any) Shape {
 	switch {
 	case strings.TrimSpace(text) == "":
 		return Empty
 	case text[0] == '<':
 		return Page
-	case text[0] == '"':
-		return Plain
 	case text[0] != '{' && text[0] != '[':
 		return Plain
-	case len(b.objects) == 0 && decode(text) == nil:
+	case v == nil:
 		return Broken
-	case len(b.statements().own) > 0:
+	case len(b.states.own) > 0:
 		return Own
 	}
 	return Foreign
@@ -60,7 +61,7 @@ func (b Body) OwnWords() string {
 			return strings.ToLower(unquoted(text))
 		}
 	case Own:
-		words := slices.Clone(b.statements().own)
+		words := slices.Clone(b.states.own)
 		for i, w := range words {
 			words[i] = unquoted(w)
 		}
@@ -75,8 +76,7 @@ func (b Body) OwnWords() string {
 func (b Body) Said() string {
 	switch b.Shape() {
 	case Own:
-		s := b.statements()
-		return strings.ToLower(strings.Join(append(s.own, s.packed...), "\n"))
+		return strings.ToLower(strings.Join(slices.Concat(b.states.own, b.states.packed), "\n"))
 	case Page:
 		return ""
 	}
@@ -91,9 +91,7 @@ func (b Body) Sentence() string {
 	case Plain:
 		return b.plain()
 	case Own:
-		if s := b.statements().own; len(s) > 0 {
-			return s[0]
-		}
+		return b.states.own[0]
 	}
 	return ""
 }
@@ -116,9 +114,9 @@ var (
 	identifierKeys = []string{"code", "type", "status", "reason"}
 )
 
-func (b Body) statements() statements {
+func statementsOf(v any) statements {
 	var s statements
-	switch v := decode(payload(b.raw)).(type) {
+	switch v := v.(type) {
 	case map[string]any:
 		s.root(v)
 	case []any:
@@ -231,7 +229,7 @@ func (s *statements) pack(v any) {
 		return
 	}
 	inner := Parse([]byte(text))
-	if found := inner.statements(); len(found.own) > 0 {
+	if found := inner.states; len(found.own) > 0 {
 		s.packed = append(append(s.packed, found.own...), found.packed...)
 	} else if inner.Shape() == Plain {
 		s.packed = append(s.packed, text)
