@@ -34,6 +34,23 @@ func TestRateLimitField(t *testing.T) {
 	})
 }
 
+// A window with requests left states nothing (ruling 57).
+func TestAWindowWithSomethingLeft(t *testing.T) {
+	const body = `{"error":{"message":"slow","metadata":{"headers":{"X-RateLimit-Reset":"50","X-RateLimit-Remaining":"4"}}}}`
+	run(t, []check{
+		{name: "Q09 left", header: headers("x-ratelimit-reset", "50", "x-ratelimit-remaining", "7")},
+		{name: "Q09 left, another spelling", header: headers("X-Rate-Limit-Reset", "50", "X-Rate-Limit-Remaining", "1")},
+		{name: "Q09 left, the older draft", header: headers("RateLimit-Reset", "50", "RateLimit-Remaining", "12")},
+		{name: "Q09 left, a span", header: headers("x-ratelimit-reset-after", "70.5", "x-ratelimit-remaining", "2")},
+		{name: "Q09 left, in the body", body: body},
+		{name: "Q09 nothing left", header: headers("x-ratelimit-reset", "50", "x-ratelimit-remaining", "0"), want: 50 * time.Second},
+		{name: "Q09 unknown", header: headers("x-ratelimit-reset", "50", "x-ratelimit-remaining", "many"), want: 50 * time.Second},
+		{name: "Q09 another window is used up", header: headers("x-ratelimit-reset", "50", "x-ratelimit-remaining", "7",
+			"x-ratelimit-reset-tokens", "9s", "x-ratelimit-remaining-tokens", "0"), want: 9 * time.Second},
+		{name: "Q09 Retry-After beside it", header: headers("Retry-After", "3", "x-ratelimit-reset", "50", "x-ratelimit-remaining", "7"), want: 3 * time.Second},
+	})
+}
+
 func TestLocalTimeAroundAClockChange(t *testing.T) {
 	at := func(s string) time.Time {
 		v, err := time.Parse(time.RFC3339, s)

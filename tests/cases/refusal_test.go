@@ -1,6 +1,7 @@
 package cases
 
 import (
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -329,4 +330,36 @@ func TestResetsThroughTheProxy(t *testing.T) {
 			step: refusing(429, `{"error":{"message":"Limit reached. Your limit resets 9:30am (Asia/Kolkata)"}}`),
 		}.run(t)
 	})
+}
+
+// A connection test gives the reason that a request would.
+func TestAConnectionTestGivesTheSameReason(t *testing.T) {
+	for name, c := range map[string]struct {
+		status      int
+		body        string
+		kind, words string
+		valid       bool
+	}{
+		"Q01 a disabled organization": {status: 400, body: `{"error":{"message":"This organization has been disabled."}}`, kind: "account_deactivated", words: "This organization has been disabled."},
+		"Q02 a refused key on a 400":  {status: 400, body: `[{"error":{"code":400,"message":"API key not valid. Please pass a valid API key.","status":"INVALID_ARGUMENT"}}]`, kind: "upstream_auth_error", words: "the key is not valid"},
+		"Q03 an error as a string":    {status: 400, body: `{"code":"x","error":"Incorrect API key provided: xa***34."}`, kind: "upstream_auth_error", words: "the key is not valid"},
+		"Q08 a page as 200":           {status: 200, body: "<html>login</html>", kind: "not_api", words: "a web page came instead of an answer"},
+		"Q08 a challenge":             {status: 403, body: "<!DOCTYPE html><title>Just a moment...</title>", kind: "not_api", words: "a web page came instead of an answer"},
+		"Q10 forbidden":               {status: 403, body: `{"error":{"message":"OAuth is not allowed"}}`, kind: "upstream_auth_error", words: "OAuth is not allowed"},
+		"Q09 a limit":                 {status: 429, body: `{"error":{"message":"You exceeded your current quota. Please retry in 41s"}}`, kind: "upstream_rate_limited", words: "a limit is reached"},
+		"a list":                      {status: 200, body: `{"data":[{"id":"m1"}]}`, kind: "ok", valid: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			k := scenario.Start(t)
+			url := upstreamOf(t, func(w http.ResponseWriter, _ *http.Request) {
+				w.WriteHeader(c.status)
+				_, _ = w.Write([]byte(c.body))
+			})
+			added := k.Add("alpha", "demo", func(in *control.ConnectionInput) { in.BaseURL = url })
+			res, err := k.Facade().TestConnection(t.Context(), added.ID)
+			if err != nil || res.Valid != c.valid || res.Diagnosis.Type != c.kind || !strings.Contains(res.Error, c.words) {
+				t.Errorf("got %+v, %v", res, err)
+			}
+		})
+	}
 }

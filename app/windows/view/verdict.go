@@ -47,7 +47,7 @@ func verdictRole(kind string) Role {
 	switch kind {
 	case "unsupported":
 		return RoleMuted
-	case "upstream_rate_limited", "upstream_unavailable":
+	case "upstream_rate_limited", "upstream_unavailable", "not_api":
 		return RoleWarning
 	}
 	return RoleError
@@ -65,6 +65,8 @@ func verdictText(r control.TestResult) string {
 		return T("The provider says that this account is deactivated.") + code
 	case "upstream_auth_error":
 		return T("The provider refused the credential. Check that the whole key was pasted.") + code
+	case "not_api":
+		return T("A web page came instead of an answer. Check the network: a login page or a filter may be in between.") + code
 	case "upstream_rate_limited":
 		return T("The provider knows the credential but is limiting it right now.") + code
 	case "upstream_unavailable":

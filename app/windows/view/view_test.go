@@ -378,7 +378,7 @@ func TestOffersFindTheKeyInTheEnvironment(t *testing.T) {
 }
 
 func TestVerdictNeverRepeatsUpstreamText(t *testing.T) {
-	for _, kind := range []string{"ok", "unsupported", "account_deactivated", "upstream_auth_error", "upstream_rate_limited", "upstream_unavailable", "token_expired", "network_error", "upstream_error", "auth_missing", "runtime_error", "new"} {
+	for _, kind := range []string{"ok", "unsupported", "account_deactivated", "upstream_auth_error", "not_api", "upstream_rate_limited", "upstream_unavailable", "token_expired", "network_error", "upstream_error", "auth_missing", "runtime_error", "new"} {
 		v := NewVerdict(control.TestResult{Error: "secret words", StatusCode: 401, Diagnosis: control.Diagnosis{Type: kind, Message: "secret words"}})
 		if v.Text == "" || strings.Contains(v.Text, "secret") {
 			t.Errorf("%s: %q", kind, v.Text)
