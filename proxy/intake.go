@@ -1,15 +1,22 @@
 package proxy
 
 import (
+	"crypto/subtle"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
 
 	"breakwater/proxy/control"
 	"breakwater/proxy/dialect"
 	"breakwater/proxy/refusal"
+	"breakwater/proxy/scrub"
 	"breakwater/proxy/upstream"
 )
 
@@ -120,5 +127,170 @@ func (s *Server) admits(h http.Header) func(*control.Route) bool {
 			}
 		}
 		return false
+	}
+}
+
+// isLoopbackHost reports whether a Host header names this machine. A page that
+// rebinds its own name to 127.0.0.1 sends its name here (case P49).
+func isLoopbackHost(host string) bool {
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		host = h
+	}
+	host = strings.TrimSuffix(strings.TrimSuffix(strings.TrimPrefix(host, "["), "]"), ".")
+	return control.LoopbackHost(host)
+}
+
+// guard refuses what a web page could send: a foreign Host, an Origin that is
+// not allowed by name, a cross-site fetch. Preflights of allowed origins are
+// answered here.
+func (s *Server) guard(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !isLoopbackHost(r.Host) {
+			s.plainError(w, r, http.StatusForbidden, "foreign_host", "This proxy answers only to loopback names such as 127.0.0.1 and localhost.")
+			return
+		}
+		origins := r.Header.Values("Origin")
+		if len(origins) == 0 {
+			if slices.ContainsFunc(r.Header.Values("Sec-Fetch-Site"), foreignSite) {
+				s.plainError(w, r, http.StatusForbidden, "cross_site", "Requests from web pages are refused.")
+				return
+			}
+			next.ServeHTTP(w, r)
+			return
+		}
+		if !s.originsAllowed(origins) {
+			s.plainError(w, r, http.StatusForbidden, "foreign_origin", "This origin is not in the setting allowedOrigins.")
+			return
+		}
+		h := w.Header()
+		h.Set("Access-Control-Allow-Origin", origins[0])
+		h.Add("Vary", "Origin")
+		if r.Method == http.MethodOptions && r.Header.Get("Access-Control-Request-Method") != "" {
+			h.Set("Access-Control-Allow-Methods", "GET, POST, PUT, PATCH, DELETE, OPTIONS")
+			h.Set("Access-Control-Allow-Headers", r.Header.Get("Access-Control-Request-Headers"))
+			h.Set("Access-Control-Max-Age", "600")
+			w.WriteHeader(http.StatusNoContent)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// originsAllowed judges every value: none is excused by another one, and an
+// empty one, a list or "null" is in no setting. An origin is compared whole,
+// never a part of it (case P48).
+func (s *Server) originsAllowed(origins []string) bool {
+	allowed := s.svc.Config().AllowedOrigins
+	return !slices.ContainsFunc(origins, func(o string) bool { return !slices.Contains(allowed, o) })
+}
+
+// foreignSite reports whether a browser says that another site's page asks.
+func foreignSite(v string) bool {
+	return strings.Contains(v, "cross-site") || strings.Contains(v, "same-site")
+}
+
+// grant returns what a client may use, or why it may use nothing (ruling 33).
+// No key is needed on loopback unless the setting asks for one; a key of ours
+// limits its bearer either way, and is refused once it is no longer in force.
+func (s *Server) grant(r *http.Request) (control.Grant, error) {
+	presented := []string{r.Header.Get("X-Breakwater-Key"), upstream.Bearer(r.Header), r.Header.Get("X-Api-Key")}
+	for _, given := range presented {
+		if given != "" && subtle.ConstantTimeCompare([]byte(given), []byte(s.token)) == 1 {
+			return control.Grant{}, nil
+		}
+	}
+	g, err := s.svc.Authorize(control.ScopeClient, presented...)
+	stranger := errors.Is(err, control.ErrKeyUnknown) || errors.Is(err, control.ErrKeyScope)
+	if stranger && !s.svc.Config().RequireAPIKey {
+		return control.Grant{}, nil
+	}
+	return g, err
+}
+
+// own reports whether a text holds our token or a key of ours, which no provider
+// may see whatever header it came in (ruling 33).
+func (s *Server) own(text string) bool {
+	return scrub.Mentions(text, s.token) || control.HoldsOwnKey(text)
+}
+
+const (
+	// headLimit is how long the headers of a request may take to arrive.
+	headLimit = 30 * time.Second
+	// uploadLimit is how long a request body may bring less than uploadStep.
+	uploadLimit = 30 * time.Second
+	uploadStep  = 4 << 10
+)
+
+var errSlowBody = errors.New("the request body does not come on")
+
+// pace reads a request body and gives up one that does not come on: as long as
+// enough of it arrives in every span, it may take any time. It costs a timer,
+// and a deadline of the connection only where it is needed.
+type pace struct {
+	io.ReadCloser
+	ctl  *http.ResponseController
+	span time.Duration
+	got  atomic.Int64
+
+	mu    sync.Mutex
+	timer *time.Timer
+	seen  int64
+	late  bool
+	done  bool
+}
+
+func newPace(ctl *http.ResponseController, body io.ReadCloser, span time.Duration) *pace {
+	p := &pace{ReadCloser: body, ctl: ctl, span: span}
+	if span > 0 {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.timer = time.AfterFunc(span, p.look)
+	}
+	return p
+}
+
+// Read notes that something came.
+func (p *pace) Read(b []byte) (int, error) {
+	n, err := p.ReadCloser.Read(b)
+	p.got.Add(int64(n))
+	if err != nil && !errors.Is(err, io.EOF) && p.isLate() {
+		err = errSlowBody
+	}
+	return n, err
+}
+
+func (p *pace) isLate() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.late
+}
+
+// look ends the reading if too little came since the last look.
+func (p *pace) look() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	got := p.got.Load()
+	switch {
+	case p.done:
+	case got-p.seen < uploadStep:
+		p.late = true
+		_ = p.ctl.SetReadDeadline(time.Now()) // unsupported only without a socket
+	default:
+		p.seen = got
+		p.timer.Reset(p.span)
+	}
+}
+
+// stop ends the watch. A body that was read whole leaves no deadline behind: the
+// connection is used again.
+func (p *pace) stop(whole bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.done = true
+	if p.timer != nil {
+		p.timer.Stop()
+	}
+	if whole && p.late {
+		_ = p.ctl.SetReadDeadline(time.Time{})
 	}
 }

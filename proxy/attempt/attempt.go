@@ -2,17 +2,23 @@ package attempt
 
 import (
 	"context"
+	"maps"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
 	"breakwater/proxy/catalog"
 	"breakwater/proxy/control"
 	"breakwater/proxy/dialect"
+	"breakwater/proxy/scrub"
+	"breakwater/proxy/sse"
 	"breakwater/proxy/upstream"
 	"breakwater/resilience"
 	"breakwater/resilience/claude"
+	"breakwater/resilience/combo"
 	"breakwater/resilience/settings"
+	"breakwater/resilience/watchdog"
 )
 
 // Upstream sends calls to providers.
@@ -133,13 +139,15 @@ func (a *attempt) call(ctx context.Context) callResult {
 	defer func() { _ = res.Body.Close() }() // the answer was read or given up
 	a.ttfb = time.Since(a.began)
 	a.watch.Answered(res.StatusCode, res.Header)
-	if out, taken := a.intercept(ctx, res); taken {
-		return out
-	}
-	if out, taken := a.renew(ctx, res); taken {
-		return out
+	if a.claude != nil {
+		if out, taken := a.intercept(ctx, res); taken {
+			return out
+		}
 	}
 	if res.StatusCode >= http.StatusMultipleChoices {
+		if out, taken := a.renew(ctx, res); taken {
+			return out
+		}
 		return a.refused(ctx, res)
 	}
 	return a.answer(ctx, res)
@@ -168,12 +176,16 @@ func (a *attempt) send(ctx context.Context, body []byte) (*http.Response, error)
 	if err := a.Services.Fence(ctx, req.Hold, r, a.target.Model); err != nil {
 		return nil, err
 	}
+	var last http.Header
+	if a.claude != nil {
+		last = a.subscriptionHeader()
+	}
 	ep, _ := r.Endpoint(req.Dialect)
 	return a.Upstream.Do(ctx, upstream.Call{
 		Method: req.Method, Dialect: req.Dialect, BaseURL: ep.URL, Path: req.Path, Query: req.Query,
 		Header: req.Header, Own: a.Own, Body: body,
 		Auth: AuthOf(r, ep), Credential: r.Credential(), Key: a.key, Proxy: r.Proxy(), Via: req.Via,
-		Last: a.subscriptionHeader(), UserAgent: r.Record.UserAgent, Repeated: a.repeated,
+		Last: last, UserAgent: r.Record.UserAgent, Repeated: a.repeated,
 	})
 }
 
@@ -227,4 +239,144 @@ func (a *attempt) bounded(ctx context.Context) (context.Context, context.CancelF
 		return ctx, func() {}
 	}
 	return context.WithDeadlineCause(ctx, a.until.at, a.until.cause())
+}
+
+// Gone reports whether the client has left, or the attempt is not waited for any
+// more. The end of a combo's limit on a target ends ctx as well, but is no reason
+// to stop.
+func Gone(ctx context.Context, c Client) bool {
+	return c.Gone() || ctx.Err() != nil && !combo.TimedOut(context.Cause(ctx))
+}
+
+func (a *attempt) gone(ctx context.Context) bool { return Gone(ctx, a.client) }
+
+// answered is the result of a whole answer.
+func (a *attempt) answered(status int) callResult {
+	return callResult{Result: Result{End: Answered, Status: status}}
+}
+
+// left is the result when the client has gone away.
+func (a *attempt) left() callResult { return callResult{Result: Result{End: Left}} }
+
+// secret is what the attempt proves itself with: the upstream knows it and may
+// repeat it.
+func (a *attempt) secret() string {
+	if a.target.Route.Credential() == catalog.PassthroughCredential {
+		return upstream.Bearer(a.req.Header)
+	}
+	return a.key
+}
+
+// scrub takes the credential out of an error's text.
+func (a *attempt) scrub(text []byte) []byte { return scrub.Text(text, a.secret()) }
+
+// head sends the answer's headers: the commit point. A length of -1 leaves the
+// upstream's in place.
+func (a *attempt) head(res *http.Response, length int) {
+	a.begins()
+	a.client.Head(res.StatusCode, func(h http.Header) {
+		upstream.CopyAnswerHeader(h, res.Header)
+		scrub.Answer(h, a.secret())
+		maps.Copy(h, a.target.Header)
+		switch {
+		case isEventStream(res):
+			StreamHeader(h)
+			h.Del("Content-Length") // it may end otherwise than the upstream meant
+		case length >= 0:
+			h.Set("Content-Length", strconv.Itoa(length))
+		}
+	})
+}
+
+// StreamHeader keeps what lies between us and the client from buffering.
+func StreamHeader(h http.Header) {
+	h.Set("Cache-Control", "no-cache")
+	h.Set("X-Accel-Buffering", "no")
+}
+
+// answer relays an answer with a good status. Its first bytes decide what it
+// is, whatever its label says (ruling 60); until they come the label decides
+// how long to wait.
+func (a *attempt) answer(ctx context.Context, res *http.Response) callResult {
+	pool, labelled := &documents, isEventStream(res)
+	if labelled {
+		pool = &chunks
+		a.deadlines.accepted(a.budgets())
+	} else {
+		a.deadlines.accepted(watchdog.Budgets{Idle: a.Limits.Body})
+	}
+	bufp := pool.Get().(*[]byte)
+	defer pool.Put(bufp)
+	buf := *bufp
+	form, n, err := a.firstBytes(res, buf)
+	events := form == sse.Events || labelled && (form == sse.Other || form == sse.Undecided)
+	switch {
+	case events && a.req.Body.Stream:
+		if !labelled {
+			a.deadlines.accepted(a.budgets())
+		}
+		a.relabel(res, eventStream)
+		return a.relay(ctx, res, buf, n, err)
+	case events && !a.req.Probe:
+		return a.collected(ctx, res, buf, n, err)
+	case a.req.Body.Stream && form == sse.JSON:
+		return a.restreamed(ctx, res, buf[:n], err)
+	case labelled:
+		whole := documents.Get().(*[]byte)
+		defer documents.Put(whole)
+		n = copy(*whole, buf[:n])
+		buf = *whole
+	}
+	return a.document(ctx, res, buf, n, err)
+}
+
+const eventStream = "text/event-stream"
+
+// relabel gives an answer the type that it has, unless it is labelled so
+// already: clients choose their parser by it.
+func (a *attempt) relabel(res *http.Response, kind string) {
+	if !strings.HasPrefix(strings.ToLower(res.Header.Get("Content-Type")), kind) {
+		res.Header.Set("Content-Type", kind)
+	}
+}
+
+// firstBytes reads until the beginning of the body says what it is. Blanks do
+// not fill the buffer: some servers send them while they are busy. What would
+// hide the first event or the document from a parser is dropped.
+func (a *attempt) firstBytes(res *http.Response, buf []byte) (form sse.Form, n int, err error) {
+	for err == nil {
+		var m int
+		m, err = res.Body.Read(buf[n:])
+		n += m
+		at := 0
+		if form, at = sse.FormOf(buf[:n]); form != sse.Undecided {
+			if sse.Hides(buf[:at]) || form == sse.JSON && at > 0 {
+				n = copy(buf, buf[at:n])
+				res.Header.Del("Content-Length")
+			}
+			return form, n, err
+		}
+		a.deadlines.read(readInfo{})
+		if n == len(buf) {
+			n = copy(buf, buf[at:n])
+			res.Header.Del("Content-Length")
+		}
+	}
+	return form, n, err
+}
+
+// maxTools is how many tools this target's provider takes, 0 when the request
+// has no more (guide, "Detección dinámica del límite de herramientas"). The
+// usual limit is that of the OpenAI APIs; an Anthropic request is only cut once
+// its provider has refused one for it.
+func (a *attempt) maxTools() int {
+	if a.req.Body.Tools == 0 {
+		return 0
+	}
+	limits, provider, now := a.Services.ToolLimits(), a.target.Route.Provider.ID, a.Services.Now()
+	limit := limits.Limit(provider, now)
+	if a.req.Body.Tools <= limit || !a.req.Dialect.Traits().ToolLimit && !limits.Learned(provider, now) {
+		return 0
+	}
+	return limit
 }

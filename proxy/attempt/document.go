@@ -4,41 +4,13 @@ import (
 	"context"
 	"errors"
 	"io"
-	"maps"
 	"net/http"
-	"strconv"
 
 	"breakwater/proxy/dialect"
-	"breakwater/proxy/scrub"
 	"breakwater/proxy/sse"
-	"breakwater/proxy/upstream"
 	"breakwater/resilience"
 	"breakwater/resilience/classify"
 )
-
-// head sends the answer's headers: the commit point. A length of -1 leaves the
-// upstream's in place.
-func (a *attempt) head(res *http.Response, length int) {
-	a.begins()
-	a.client.Head(res.StatusCode, func(h http.Header) {
-		upstream.CopyAnswerHeader(h, res.Header)
-		scrub.Answer(h, a.secret())
-		maps.Copy(h, a.target.Header)
-		switch {
-		case isEventStream(res):
-			StreamHeader(h)
-			h.Del("Content-Length") // it may end otherwise than the upstream meant
-		case length >= 0:
-			h.Set("Content-Length", strconv.Itoa(length))
-		}
-	})
-}
-
-// StreamHeader keeps what lies between us and the client from buffering.
-func StreamHeader(h http.Header) {
-	h.Set("Cache-Control", "no-cache")
-	h.Set("X-Accel-Buffering", "no")
-}
 
 // whole sends an answer that is complete, its headers before it.
 func (a *attempt) whole(res *http.Response, doc []byte, length int) callResult {
@@ -164,4 +136,12 @@ func lastBytes(end, p []byte) []byte {
 		end = append(end[:0], end[over:]...)
 	}
 	return append(end, p...)
+}
+
+// unfit reports whether a whole JSON answer does not count as one, although its
+// status is good (combos sheet §2.4).
+func (a *attempt) unfit(doc []byte) bool {
+	d, checks := a.req.Dialect, a.target.Checks
+	return checks.Empty && d.EmptyDocument(doc) || checks.OnlyReasoning && dialect.OnlyReasoned(d, doc) ||
+		checks.Unfinished && d.Unfinished(doc) || checks.Validation && a.target.Valid != nil && !a.target.Valid(doc)
 }

@@ -5,12 +5,10 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"strings"
 	"sync"
 
 	"breakwater/proxy/dialect"
 	"breakwater/proxy/sse"
-	"breakwater/resilience/watchdog"
 )
 
 var documents = sync.Pool{New: func() any { b := make([]byte, maxHeld); return &b }}
@@ -28,77 +26,6 @@ func (a *attempt) note(mended string) {
 	if a.mended == "" {
 		a.mended = mended
 	}
-}
-
-// answer relays an answer with a good status. Its first bytes decide what it
-// is, whatever its label says (ruling 60); until they come the label decides
-// how long to wait.
-func (a *attempt) answer(ctx context.Context, res *http.Response) callResult {
-	pool, labelled := &documents, isEventStream(res)
-	if labelled {
-		pool = &chunks
-		a.deadlines.accepted(a.budgets())
-	} else {
-		a.deadlines.accepted(watchdog.Budgets{Idle: a.Limits.Body})
-	}
-	bufp := pool.Get().(*[]byte)
-	defer pool.Put(bufp)
-	buf := *bufp
-	form, n, err := a.firstBytes(res, buf)
-	events := form == sse.Events || labelled && (form == sse.Other || form == sse.Undecided)
-	switch {
-	case events && a.req.Body.Stream:
-		if !labelled {
-			a.deadlines.accepted(a.budgets())
-		}
-		a.relabel(res, eventStream)
-		return a.relay(ctx, res, buf, n, err)
-	case events && !a.req.Probe:
-		return a.collected(ctx, res, buf, n, err)
-	case a.req.Body.Stream && form == sse.JSON:
-		return a.restreamed(ctx, res, buf[:n], err)
-	case labelled:
-		whole := documents.Get().(*[]byte)
-		defer documents.Put(whole)
-		n = copy(*whole, buf[:n])
-		buf = *whole
-	}
-	return a.document(ctx, res, buf, n, err)
-}
-
-const eventStream = "text/event-stream"
-
-// relabel gives an answer the type that it has, unless it is labelled so
-// already: clients choose their parser by it.
-func (a *attempt) relabel(res *http.Response, kind string) {
-	if !strings.HasPrefix(strings.ToLower(res.Header.Get("Content-Type")), kind) {
-		res.Header.Set("Content-Type", kind)
-	}
-}
-
-// firstBytes reads until the beginning of the body says what it is. Blanks do
-// not fill the buffer: some servers send them while they are busy. What would
-// hide the first event or the document from a parser is dropped.
-func (a *attempt) firstBytes(res *http.Response, buf []byte) (form sse.Form, n int, err error) {
-	for err == nil {
-		var m int
-		m, err = res.Body.Read(buf[n:])
-		n += m
-		at := 0
-		if form, at = sse.FormOf(buf[:n]); form != sse.Undecided {
-			if sse.Hides(buf[:at]) || form == sse.JSON && at > 0 {
-				n = copy(buf, buf[at:n])
-				res.Header.Del("Content-Length")
-			}
-			return form, n, err
-		}
-		a.deadlines.read(readInfo{})
-		if n == len(buf) {
-			n = copy(buf, buf[at:n])
-			res.Header.Del("Content-Length")
-		}
-	}
-	return form, n, err
 }
 
 // maxWhole bounds an answer that is read whole to be turned into another form.

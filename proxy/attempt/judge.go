@@ -11,7 +11,6 @@ import (
 	"strings"
 	"syscall"
 
-	"breakwater/proxy/catalog"
 	"breakwater/proxy/control"
 	"breakwater/proxy/scrub"
 	"breakwater/proxy/upstream"
@@ -22,15 +21,6 @@ import (
 	"breakwater/resilience/outcome"
 	"breakwater/resilience/watchdog"
 )
-
-// Gone reports whether the client has left, or the attempt is not waited for any
-// more. The end of a combo's limit on a target ends ctx as well, but is no reason
-// to stop.
-func Gone(ctx context.Context, c Client) bool {
-	return c.Gone() || ctx.Err() != nil && !combo.TimedOut(context.Cause(ctx))
-}
-
-func (a *attempt) gone(ctx context.Context) bool { return Gone(ctx, a.client) }
 
 // input is what the classifier must know of this attempt.
 func (a *attempt) input(status int, header http.Header, body []byte) classify.Input {
@@ -56,26 +46,6 @@ func (a *attempt) fail(o outcome.Outcome, header http.Header, body []byte) callR
 func (a *attempt) broken(o outcome.Outcome) callResult {
 	return callResult{Result: Result{End: Broken, Outcome: a.clean(o), Status: http.StatusOK, Code: a.code}}
 }
-
-// answered is the result of a whole answer.
-func (a *attempt) answered(status int) callResult {
-	return callResult{Result: Result{End: Answered, Status: status}}
-}
-
-// left is the result when the client has gone away.
-func (a *attempt) left() callResult { return callResult{Result: Result{End: Left}} }
-
-// secret is what the attempt proves itself with: the upstream knows it and may
-// repeat it.
-func (a *attempt) secret() string {
-	if a.target.Route.Credential() == catalog.PassthroughCredential {
-		return upstream.Bearer(a.req.Header)
-	}
-	return a.key
-}
-
-// scrub takes the credential out of an error's text.
-func (a *attempt) scrub(text []byte) []byte { return scrub.Text(text, a.secret()) }
 
 // clean takes the credential out of the upstream's own words in an outcome,
 // which are stored and shown.
@@ -229,4 +199,19 @@ func isUnknownHost(err error) bool {
 
 func isRefused(err error) bool {
 	return errors.Is(err, syscall.ECONNREFUSED) || err != nil && strings.Contains(err.Error(), "connection refused")
+}
+
+// fewerTools learns from a refusal for too many tools, and reports whether the
+// same target takes the request with fewer.
+func (a *attempt) fewerTools(status int, body []byte) bool {
+	if status != http.StatusBadRequest || a.req.Body.Tools == 0 || a.trimmed {
+		return false
+	}
+	if !a.Services.ToolLimits().Learn(a.target.Route.Provider.ID, status, string(body), a.Services.Now()) {
+		return false
+	}
+	a.trimmed = true
+	a.reopening.Made-- // no recovery of a broken stream
+	a.watch.Step(control.Step{Kind: control.StepFailed, Reason: "too_many_tools", Status: status, Model: a.target.Model})
+	return a.maxTools() > 0
 }

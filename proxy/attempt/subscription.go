@@ -31,9 +31,6 @@ func (a *attempt) bearer() string {
 
 // subscriptionHeader are the headers that are set after all others.
 func (a *attempt) subscriptionHeader() http.Header {
-	if a.claude == nil {
-		return nil
-	}
 	name, value, send := a.claude.Header()
 	if !send {
 		return nil
@@ -47,9 +44,6 @@ func (a *attempt) subscriptionHeader() http.Header {
 // is judged. When taken is true the answer cools nothing and counts as no
 // failure.
 func (a *attempt) intercept(ctx context.Context, res *http.Response) (out callResult, taken bool) {
-	if a.claude == nil {
-		return callResult{}, false
-	}
 	d := a.claude.Answer(res.StatusCode, res.Header)
 	if d.Action == claude.AskReset {
 		a.deadlines.stop()

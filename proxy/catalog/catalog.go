@@ -3,7 +3,6 @@
 package catalog
 
 import (
-	"path"
 	"strings"
 
 	"breakwater/proxy/dialect"
@@ -85,28 +84,6 @@ func (p Provider) Endpoint(d dialect.Dialect) (Endpoint, bool) {
 		}
 	}
 	return Endpoint{}, false
-}
-
-// Offers reports whether model, without any provider prefix, looks like one of
-// the provider's own.
-func (p Provider) Offers(model string) bool {
-	return Match(p.Models, model)
-}
-
-// Match reports whether model fits one of the glob patterns, ignoring case.
-func Match(patterns []string, model string) bool {
-	model = strings.ToLower(model)
-	for _, pat := range patterns {
-		if pat == "*" {
-			return true
-		}
-		// A slash in a model name is no separator: both sides hide it.
-		ok, err := path.Match(strings.ReplaceAll(strings.ToLower(pat), "/", "\x00"), strings.ReplaceAll(model, "/", "\x00"))
-		if err == nil && ok {
-			return true
-		}
-	}
-	return false
 }
 
 // Lookup finds a provider by id or alias, ignoring case.

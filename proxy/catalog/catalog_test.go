@@ -67,33 +67,6 @@ func TestCatalogueIsSound(t *testing.T) {
 	}
 }
 
-func TestOffers(t *testing.T) {
-	for _, tt := range []struct {
-		provider, model string
-		want            bool
-	}{
-		{"anthropic", "claude-opus-5-5", true},
-		{"anthropic", "CLAUDE-X", true},
-		{"anthropic", "gpt-5", false},
-		{"openai", "gpt-5.6", true},
-		{"openai", "o3", true},
-		{"openai", "claude-x", false},
-		{"openrouter", "anthropic/claude-x", true},
-		{"groq", "openai/gpt-oss-120b", true},
-		{"cerebras", "a/gpt-oss-1", false},
-		{"mistral", "codestral-latest", true},
-		{"custom", "anything at all", true},
-	} {
-		p, ok := Lookup(tt.provider)
-		if !ok || p.Offers(tt.model) != tt.want {
-			t.Errorf("%s offers %s: %v", tt.provider, tt.model, !tt.want)
-		}
-	}
-	if Match([]string{"org/*"}, "org/a/b") != true || Match([]string{"[a-"}, "a") {
-		t.Error("patterns: a slash is a letter, a broken pattern matches nothing")
-	}
-}
-
 func TestEndpoint(t *testing.T) {
 	p, _ := Lookup("glm")
 	if e, ok := p.Endpoint(dialect.Anthropic); !ok || e.Auth != XAPIKey {

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 	"unicode"
-
-	"breakwater/proxy/catalog"
 )
 
 // Extras are what a connection may have of its own beside its limits (settings
@@ -60,7 +58,7 @@ func (x *Extras) check(bad *problems) {
 }
 
 // Excludes reports whether the connection is never asked for the model.
-func (r *Route) Excludes(model string) bool { return catalog.Match(r.Record.ExcludedModels, model) }
+func (r *Route) Excludes(model string) bool { return matches(r.Record.ExcludedModels, model) }
 
 // PerModelQuota reports whether a used-up quota concerns one model only.
 func (r *Route) PerModelQuota() bool {

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"breakwater/proxy/catalog"
 )
 
 // Scopes of an API key: what its bearer may do.
@@ -132,15 +130,15 @@ type Grant struct {
 // AllowsModel reports whether the bearer may ask for a model, whose name may
 // carry the prefix of a connection or a provider.
 func (g Grant) AllowsModel(model string) bool {
-	if len(g.Models) == 0 || catalog.Match(g.Models, model) {
+	if len(g.Models) == 0 || matches(g.Models, model) {
 		return true
 	}
 	model = baseModel(model)
-	if catalog.Match(g.Models, model) {
+	if matches(g.Models, model) {
 		return true
 	}
 	_, rest, found := strings.Cut(model, "/")
-	return found && catalog.Match(g.Models, rest)
+	return found && matches(g.Models, rest)
 }
 
 // AllowsConnection reports whether requests of the bearer may use a connection.

@@ -117,7 +117,7 @@ func (r *Route) sameAddress(o *Route) bool {
 }
 
 func (r *Route) offers(model string) bool {
-	return catalog.Match(r.models, model) && !r.Excludes(model)
+	return matches(r.models, model) && !r.Excludes(model)
 }
 
 // serves reports whether a request for the model may go here, under the

@@ -8,7 +8,6 @@ import (
 
 	"breakwater/proxy/attempt"
 	"breakwater/proxy/control"
-	"breakwater/proxy/dialect"
 	"breakwater/proxy/history"
 	"breakwater/resilience"
 	"breakwater/resilience/admission"
@@ -127,25 +126,4 @@ type Clock interface {
 	Now() time.Time
 	// Real converts it to real time; nil for the zero time.
 	Real(t time.Time) *time.Time
-}
-
-// Limits are the waits of the client's side (rulings 41, 45).
-type Limits struct {
-	Headers   time.Duration // until an upstream's headers
-	Write     time.Duration // for a client that does not read (case P34)
-	Heartbeat time.Duration // between two heartbeats to a client that waits
-	// Hold bounds how long any client waits for its headers; zero leaves it to
-	// the client's profile.
-	Hold time.Duration
-	// Patience bounds one wait for a resting connection below what the settings
-	// allow; zero leaves it to them, and a negative one never waits.
-	Patience time.Duration
-}
-
-// HoldFor is how long a client of this kind is left without headers (ruling 45).
-func (l Limits) HoldFor(p dialect.Profile) time.Duration {
-	if l.Hold > 0 {
-		return min(l.Hold, p.Hold)
-	}
-	return p.Hold
 }

@@ -13,7 +13,11 @@ import (
 	"breakwater/proxy/control"
 	"breakwater/proxy/dialect"
 	"breakwater/proxy/refusal"
+	"breakwater/resilience"
+	"breakwater/resilience/affinity"
+	"breakwater/resilience/outcome"
 	"breakwater/resilience/quota"
+	"breakwater/resilience/settings"
 )
 
 // Request is a client's request after intake.
@@ -144,4 +148,130 @@ func (x *exchange) reply(a *refusal.Answer) (whole bool) {
 	}
 	x.out.Write(a.Body)
 	return true
+}
+
+// step adds a line to the decision trace; the connection is nil for a line about
+// the request as a whole.
+func (r *run) step(s control.Step, route *control.Route) {
+	s.OffsetMs = time.Since(r.req.Began).Milliseconds()
+	if route != nil {
+		s.ConnectionID, s.ConnectionName, s.Provider = route.Record.ID, route.Record.Name, route.Provider.ID
+	}
+	r.trace = append(r.trace, s)
+}
+
+// skip adds the line of a candidate that is not asked now.
+func (r *run) skip(route *control.Route, e resilience.Exclusion) {
+	r.step(control.Step{
+		Kind: control.StepSkipped, Reason: string(e.Reason), Model: e.Model, Until: r.Clock.Real(e.Until),
+	}, route)
+}
+
+// activity is the row of the request in the log.
+func (r *run) activity(end ending) control.Activity {
+	req, body, u, by := r.req, &r.req.Body, &r.usage, &r.answeredBy
+	return control.Activity{
+		At: req.Began.Round(0), Method: req.Method, Path: req.URLPath, Dialect: string(req.Dialect.Traits().Name),
+		Client: string(req.Profile.Client), Model: body.Model, Stream: body.Stream, RequestBytes: int64(len(body.Raw)),
+		Status: end.status, Result: end.result, Combo: r.combo,
+		ConnectionID: by.id, ConnectionName: by.name, Provider: by.provider, EgressIP: by.egress, FailedOver: r.failedOver,
+		DurationMs: time.Since(req.Began).Milliseconds(), FirstOutputMs: r.out.firstTokenMs(req.Began), ResponseBytes: r.out.bytes(),
+		Usage: control.Usage{
+			InputTokens: u.Input, OutputTokens: u.Output, CacheReadTokens: u.CacheRead, CacheWriteTokens: u.CacheWrite,
+			ReasoningTokens: u.Reasoning, StopReason: u.Stop,
+		},
+		Trace: r.trace,
+	}
+}
+
+// Limits are the waits of the client's side (rulings 41, 45).
+type Limits struct {
+	Headers   time.Duration // until an upstream's headers
+	Write     time.Duration // for a client that does not read (case P34)
+	Heartbeat time.Duration // between two heartbeats to a client that waits
+	// Hold bounds how long any client waits for its headers; zero leaves it to
+	// the client's profile.
+	Hold time.Duration
+	// Patience bounds one wait for a resting connection below what the settings
+	// allow; zero leaves it to them, and a negative one never waits.
+	Patience time.Duration
+}
+
+// HoldFor is how long a client of this kind is left without headers (ruling 45).
+func (l Limits) HoldFor(p dialect.Profile) time.Duration {
+	if l.Hold > 0 {
+		return min(l.Hold, p.Hold)
+	}
+	return p.Hold
+}
+
+// session ties a request to those before it (guide, "Afinidad de sesión").
+type session struct {
+	key string        // empty: no session is known
+	ttl time.Duration // 0: affinity is off
+}
+
+// joinSession finds out which session the request belongs to. The body is read
+// only when something depends on it and no header says.
+func (x *exchange) joinSession(needed bool) {
+	ttl := x.Sessions.AffinityTTL()
+	if ttl == 0 && !needed && x.Sessions.Affinity().Len() == 0 {
+		return
+	}
+	get := x.req.Header.Get
+	key := affinity.Key(get, affinity.Body{})
+	if key == "" {
+		c := dialect.NewContent(x.req.Dialect, x.req.Body.Raw)
+		b := affinity.Body{
+			MetadataSession: c.Text("metadata.session_id"), Conversation: c.Text("conversation_id"),
+			Session: c.Text("session_id"), PromptCache: c.Text("prompt_cache_key"),
+		}
+		if b.MetadataSession == "" {
+			b.MetadataSession = c.Text("metadata.sessionId")
+		}
+		if b == (affinity.Body{}) {
+			b.FirstUserText = c.FirstUser()
+		}
+		key = affinity.Key(get, b)
+	}
+	x.session = session{key: key, ttl: ttl}
+}
+
+// choose returns which of the targets is tried next: the first, or with session
+// affinity the one of the first's provider that the session is pinned to.
+func (r *run) choose(targets []resilience.Target) int {
+	if r.session.key == "" || r.session.ttl <= 0 || r.req.Probe {
+		return 0
+	}
+	first := targets[0].Conn // only those that are no less wanted can come before it
+	var list []affinity.Candidate
+	for i, t := range targets {
+		if t.Conn.Provider() == first.Provider() && t.Conn.AskedLast() == first.AskedLast() {
+			list = append(list, affinity.Candidate{ID: t.Conn.ID(), Priority: i})
+		}
+	}
+	c := r.Sessions.Affinity().Select(r.Clock.Now(), r.session.ttl, first.Provider(), r.session.key, "", list)
+	for i, t := range targets {
+		if t.Conn.ID() == c.ID {
+			return i
+		}
+	}
+	return 0
+}
+
+// leave unties the session from a connection that has failed, also while
+// affinity is switched off (settings sheet §3).
+func (r *run) leave(c *candidate, o outcome.Outcome) {
+	if r.session.key == "" || o.Class != outcome.Failure {
+		return
+	}
+	r.Sessions.Affinity().Evict(c.route.Conn.Provider(), r.session.key, c.route.Record.ID)
+	r.Sessions.Occupancy().Leave(r.session.key, c.route.Record.ID)
+}
+
+// seat notes that the session is served by the connection (ruling 53).
+func (r *run) seat(c *candidate) {
+	if r.session.key != "" && c.route.Provider.Profile == settings.OAuth && !r.req.Probe {
+		r.Sessions.Occupancy().Seat(r.Clock.Now(), r.session.key, c.route.Record.ID)
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 
@@ -90,7 +91,10 @@ func TestAFaultInASideCall(t *testing.T) {
 		fault func(*rig)
 	}{
 		{"in the attempt", func(k *rig) { k.on("b", panics) }},
-		{"before it", func(k *rig) { k.routes[1].Use = nil }},
+		{"before it", func(k *rig) {
+			var once sync.Once
+			k.planning = func() { once.Do(func() { panic("a fault") }) }
+		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

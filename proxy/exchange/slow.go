@@ -17,16 +17,11 @@ import (
 // 69).
 const claudeFirstByte = 240 * time.Second
 
-// startLimit is how long the upstream may take until the headers of its answer;
-// Claude has a figure of its own (ruling 21). A streamed request goes on from a
-// silent cloud target earlier, while another one serves (ruling 69).
-func (r *run) startLimit(route *control.Route, more bool) time.Duration {
-	limit := r.Limits.Headers
-	if d := route.StartTimeout(); d > 0 {
-		limit = d
-	}
+// silenceLimit shortens the wait for a cloud target's first byte while another
+// target may serve (ruling 69).
+func (r *run) silenceLimit(route *control.Route, limit time.Duration) time.Duration {
 	set := &r.Settings.InForce().Failover
-	if !set.SlowDemotion || !more || !r.sent.Body.Stream || r.req.Probe || route.Nearby() || r.Connections.InLane(route.Record.ID) {
+	if !set.SlowDemotion || r.req.Probe || route.Nearby() || r.Connections.InLane(route.Record.ID) {
 		return limit
 	}
 	first := time.Duration(set.FirstByteMs) * time.Millisecond
@@ -62,9 +57,6 @@ func (r *run) demotes(c *candidate) bool {
 
 // demote moves slow targets behind the others, in their order.
 func (r *run) demote(all []*candidate, targets []resilience.Target) {
-	if len(targets) < 2 || !r.Slow.Any() {
-		return
-	}
 	var last []resilience.Target
 	first := slices.DeleteFunc(targets, func(t resilience.Target) bool {
 		late := r.demotes(candidateOf(all, t.Conn))
