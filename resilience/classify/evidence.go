@@ -1,6 +1,7 @@
 package classify
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -133,8 +134,9 @@ func (f *facts) pageless() string {
 	return f.text
 }
 
-// ownPaths are the ends of the paths that are asked for.
-var ownPaths = []string{"/chat/completions", "/messages", "/responses", "/count_tokens"}
+// pathNamed matches an answer that names the path asked for as what is missing,
+// and not in a link to its documentation.
+var pathNamed = regexp.MustCompile(`(?:\b(?:post|get)|path|url|uri|route|endpoint)\W{0,6}[^\s?#]{0,80}/(?:chat/completions|messages|responses|count_tokens)\b`)
 
 // routerWords are whole answers of web servers for a path that they do not
 // have.
@@ -159,7 +161,7 @@ func wrongAddress(f *facts) bool {
 	if f.namesModel() {
 		return false
 	}
-	return f.Status == 405 || containsAny(f.said, routerWords) || containsAny(f.text, ownPaths) || f.own == "not found"
+	return f.Status == 405 || containsAny(f.said, routerWords) || pathNamed.MatchString(f.text) && !strings.Contains(f.text, "/docs") || f.own == "not found"
 }
 
 // modelMissing: a 404 that names the model concerns that model alone, whoever

@@ -30,3 +30,33 @@ func TestFaultOfAnAccountToldWith400(t *testing.T) {
 		})
 	}
 }
+
+// A wrong address rests until somebody mends it, so that a 404 is one only when
+// it is about the path (ruling 56).
+func TestWrongAddress(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		status int
+		body   string
+		want   bool
+	}{
+		{"Q08 a page", 404, "<html>not found</html>", true},
+		{"Q08 a framework", 404, `{"error":{"message":"Invalid URL (POST /v1/v1/chat/completions)"}}`, true},
+		{"Q08 the path in a field", 404, `{"status":404,"error":"Not Found","path":"/api/messages"}`, true},
+		{"Q08 a route", 404, `{"message":"Route POST:/v1/responses not found","statusCode":404}`, true},
+		{"Q08 a method", 405, `{"detail":"Method Not Allowed"}`, true},
+		{"Q08 foreign", 404, `{"ok":false}`, true},
+		{"the model", 404, `{"error":{"message":"The model zz does not exist","code":"model_not_found"}}`, false},
+		{"the model and our path", 404, `{"error":{"message":"This model is not supported in the v1/chat/completions endpoint"}}`, false},
+		{"a link to the documentation", 404, `{"error":{"message":"Unknown id, see the url https://acme.example/docs/api/messages"}}`, false},
+		{"the model in a field", 405, `{"error":{"message":"model zz not found"}}`, false},
+		{"nothing", 404, "", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			o := Response(Input{Status: c.status, Body: []byte(c.body), Provider: "acme", Now: t0, Profile: apiKeyProfile})
+			if got := o.Reason == outcome.ReasonWrongAddress; got != c.want || got && (o.Scope != outcome.ScopeConnection || o.Trips()) {
+				t.Errorf("got %+v", o)
+			}
+		})
+	}
+}

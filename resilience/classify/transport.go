@@ -41,10 +41,24 @@ const (
 	ProxyFailed
 )
 
+// transportRows are the rows of failures without a status, by their kind.
+var transportRows = [...]string{
+	Refused: "connection-refused", UnknownHost: "unknown-host", TLS: "tls-failed", Reset: "connection-reset",
+	Unreachable: "unreachable", ConnectTimeout: "connect-timeout", LocalDeadline: "own-deadline", LocalLimit: "own-limit",
+	LocalError: "own-error", ClientGone: "client-gone", EarlyEOF: "early-end", EmptyAnswer: "empty-answer",
+	NotAnAnswer: "not-an-answer", Truncated: "stream-truncated", Stalled: "stream-stalled", ProxyFailed: "proxy-failed",
+}
+
 // Transport classifies a failure without a status. Of in it reads the profile,
 // the level, the provider and the model; the status is the one that stands for
 // the failure towards the client.
 func Transport(kind TransportKind, in Input) outcome.Outcome {
+	o := transport(kind, in)
+	o.Row = transportRows[kind]
+	return o
+}
+
+func transport(kind TransportKind, in Input) outcome.Outcome {
 	switch kind {
 	case LocalDeadline:
 		return local(504, outcome.ReasonLocalTimeout)
