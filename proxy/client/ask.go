@@ -34,7 +34,7 @@ func (c *Client) Ask(ctx context.Context, speaks, model string) error {
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("User-Agent", "breakwater")
 	if v := d.Traits().Version; v.Name != "" {
-		req.Header.Set(v.Name, v.Value)
+		req.Header.Set(v.Name, v.Value())
 	}
 	resp, err := c.http.Do(req)
 	if err != nil {

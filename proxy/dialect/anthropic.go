@@ -14,8 +14,8 @@ type anthropic struct{ plain }
 var anthropicTraits = Traits{
 	Name: "anthropic", Title: "Anthropic Messages",
 	Routes:    []Route{{Path: "/messages"}, {Path: "/messages/count_tokens", Probe: true}},
-	Version:   Header{"Anthropic-Version", "2023-06-01"},
-	Login:     Header{"Anthropic-Beta", OAuthBeta},
+	Version:   Header{"Anthropic-Version", []string{"2023-06-01"}},
+	Login:     Header{"Anthropic-Beta", []string{OAuthBeta}},
 	ListQuery: "limit=1000", // else the first twenty come
 	Turns:     "messages", Limits: []string{"max_tokens"},
 	NamedEvents: true, SlowElsewhere: true,

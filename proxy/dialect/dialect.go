@@ -157,8 +157,20 @@ type Route struct {
 	Socket bool
 }
 
-// Header is a header with its value.
-type Header struct{ Name, Value string }
+// Header is a header with its one value, in the form of an http.Header. Requests
+// share the slice; it must not be changed in place.
+type Header struct {
+	Name   string
+	Values []string
+}
+
+// Value returns the value, empty where there is no header.
+func (h Header) Value() string {
+	if len(h.Values) == 0 {
+		return ""
+	}
+	return h.Values[0]
+}
 
 // Question is a small request of our own.
 type Question struct {

@@ -46,7 +46,7 @@ func TestTraitsAreWhole(t *testing.T) {
 				paths[r.Path] = true
 			}
 			for _, h := range []Header{x.Version, x.Login} {
-				if (h.Name == "") != (h.Value == "") {
+				if (h.Name == "") != (h.Value() == "") || len(h.Values) > 1 {
 					t.Errorf("half a header: %+v", h)
 				}
 			}

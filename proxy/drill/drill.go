@@ -185,7 +185,7 @@ func (d *drill) send(ctx context.Context, speaks dialect.Dialect) {
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("User-Agent", "breakwater-drill")
 	if v := speaks.Traits().Version; v.Name != "" {
-		req.Header.Set(v.Name, v.Value)
+		req.Header.Set(v.Name, v.Value())
 	}
 	defer func() {
 		if v := recover(); v != nil && v != http.ErrAbortHandler { //nolint:errorlint // it is that very value

@@ -62,7 +62,7 @@ func requestHeader(c Call) http.Header {
 	}
 	credential(out, c)
 	if v := c.traits().Version; v.Name != "" && out.Get(v.Name) == "" {
-		out[v.Name] = []string{v.Value}
+		out[v.Name] = v.Values
 	}
 	if c.UserAgent != "" {
 		out["User-Agent"] = []string{c.UserAgent}
@@ -118,8 +118,8 @@ func credential(out http.Header, c Call) {
 		return
 	case catalog.TokenCredential, catalog.OAuthCredential:
 		login := c.traits().Login
-		if listed := strings.Join(out.Values(login.Name), ","); login.Name != "" && !strings.Contains(listed, login.Value) {
-			out[login.Name] = []string{strings.TrimPrefix(listed+","+login.Value, ",")}
+		if listed := strings.Join(out.Values(login.Name), ","); login.Name != "" && !strings.Contains(listed, login.Value()) {
+			out[login.Name] = []string{strings.TrimPrefix(listed+","+login.Value(), ",")}
 		}
 	}
 	switch c.Auth {
