@@ -21,14 +21,6 @@ import (
 	"breakwater/resilience/watchdog"
 )
 
-// Upstream sends calls to providers.
-type Upstream interface {
-	Do(ctx context.Context, call upstream.Call) (*http.Response, error)
-	// Ahead and SleptSince tell whether this machine slept during a call.
-	Ahead() time.Duration
-	SleptSince(ahead time.Duration) bool
-}
-
 // Caller makes attempts. It is safe for concurrent use.
 type Caller struct {
 	Upstream Upstream
@@ -232,15 +224,6 @@ func (a *attempt) begins() {
 	}
 }
 
-// bounded returns a context for what is done between two calls: the limit on
-// the time until the answer begins holds there, too.
-func (a *attempt) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
-	if a.until.at.IsZero() {
-		return ctx, func() {}
-	}
-	return context.WithDeadlineCause(ctx, a.until.at, a.until.cause())
-}
-
 // Gone reports whether the client has left, or the attempt is not waited for any
 // more. The end of a combo's limit on a target ends ctx as well, but is no reason
 // to stop.
@@ -379,4 +362,26 @@ func (a *attempt) maxTools() int {
 		return 0
 	}
 	return limit
+}
+
+// fit is the body as this target gets it: without reasoning of others that it is
+// known to refuse.
+func (a *attempt) fit(raw []byte) []byte {
+	if a.target.History == nil {
+		return raw
+	}
+	out, taken := a.target.History.Fit(raw)
+	if taken.Any() && taken.Items != a.removed {
+		a.watch.Step(control.Step{Kind: control.StepRepaired, Reason: control.ReasoningRemoved, Count: taken.Items, Model: a.target.Model})
+	}
+	a.removed = taken.Items
+	return out
+}
+
+// learn takes down that the target accepted what it was sent. Counting tokens is
+// no proof: nothing is read for it.
+func (a *attempt) learn(r *Result) {
+	if h := a.target.History; h != nil && r.End == Answered && r.Status == http.StatusOK && !a.req.Probe {
+		h.Answered(a.sent)
+	}
 }

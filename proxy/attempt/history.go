@@ -26,20 +26,6 @@ type History interface {
 	Document(doc []byte)
 }
 
-// fit is the body as this target gets it: without reasoning of others that it is
-// known to refuse.
-func (a *attempt) fit(raw []byte) []byte {
-	if a.target.History == nil {
-		return raw
-	}
-	out, taken := a.target.History.Fit(raw)
-	if taken.Any() && taken.Items != a.removed {
-		a.watch.Step(control.Step{Kind: control.StepRepaired, Reason: control.ReasoningRemoved, Count: taken.Items, Model: a.target.Model})
-	}
-	a.removed = taken.Items
-	return out
-}
-
 // refusal ends the attempt with a refusal in the upstream's own words, unless it
 // names reasoning of others and the target is asked again without it. Status is
 // 0 for an error event.
@@ -61,14 +47,6 @@ func (a *attempt) refusal(o outcome.Outcome, status int, header http.Header, bod
 	o.Class, o.Scope, o.Fallback, o.Cooldown, o.SkipBreaker = outcome.Neutral, outcome.ScopeRequest, true, 0, true
 	o.Terminal = outcome.NotTerminal
 	return a.fail(o, header, body)
-}
-
-// learn takes down that the target accepted what it was sent. Counting tokens is
-// no proof: nothing is read for it.
-func (a *attempt) learn(r *Result) {
-	if h := a.target.History; h != nil && r.End == Answered && r.Status == http.StatusOK && !a.req.Probe {
-		h.Answered(a.sent)
-	}
 }
 
 // sees shows a whole answer to what remembers who made its reasoning.

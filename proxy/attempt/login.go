@@ -76,3 +76,12 @@ func (a *attempt) renew(ctx context.Context, res *http.Response) (out callResult
 func deniesLogin(status int) bool {
 	return status == http.StatusUnauthorized || status == http.StatusForbidden
 }
+
+// bounded returns a context for what is done between two calls: the limit on
+// the time until the answer begins holds there, too.
+func (a *attempt) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
+	if a.until.at.IsZero() {
+		return ctx, func() {}
+	}
+	return context.WithDeadlineCause(ctx, a.until.at, a.until.cause())
+}

@@ -7,6 +7,7 @@ import (
 
 	"breakwater/proxy/control"
 	"breakwater/proxy/dialect"
+	"breakwater/proxy/upstream"
 	"breakwater/resilience"
 	"breakwater/resilience/classify"
 	"breakwater/resilience/claude"
@@ -133,4 +134,12 @@ type Subscription interface {
 	Stands() bool
 	// SetBearer takes over a refreshed access token.
 	SetBearer(bearer string)
+}
+
+// Upstream sends calls to providers.
+type Upstream interface {
+	Do(ctx context.Context, call upstream.Call) (*http.Response, error)
+	// Ahead and SleptSince tell whether this machine slept during a call.
+	Ahead() time.Duration
+	SleptSince(ahead time.Duration) bool
 }

@@ -24,6 +24,7 @@ type Route struct {
 
 	endpoints []catalog.Endpoint // in the order of dialect.All
 	models    []string
+	vendor    string
 	key       string
 	proxy     string // outbound, with its login
 	login     *login // of a refreshable credential, in place of key
@@ -43,6 +44,10 @@ type Use struct {
 	Models    atomic.Pointer[ModelList]
 	listTried atomic.Int64 // Unix milliseconds of the last fetch in the background
 }
+
+// Vendor names whose models the connection leads to, empty where that is not
+// known (ruling 61).
+func (r *Route) Vendor() string { return r.vendor }
 
 // Key returns the connection's credential. It must never be printed.
 func (r *Route) Key() string {
@@ -135,7 +140,7 @@ func (r *Route) fallback() string {
 
 // newRoute resolves a record against the catalogue.
 func newRoute(rec ConnectionRecord, p catalog.Provider, key string) *Route {
-	r := &Route{Record: rec, Provider: p, Use: &Use{}, key: key, proxy: rec.ProxyURL, models: rec.Models}
+	r := &Route{Record: rec, Provider: p, Use: &Use{}, key: key, proxy: rec.ProxyURL, vendor: p.Vendor(), models: rec.Models}
 	if r.Credential() == catalog.OAuthCredential {
 		r.key, r.login = "", newLogin(key)
 	}

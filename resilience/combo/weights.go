@@ -47,12 +47,19 @@ var DefaultWeights = Weights{
 	fContextAffinity: .0476, fSessionAvailability: .0476, fDensity: .0476, fQuality: .03,
 }
 
-// pack has the columns of the mode packs that differ from zero.
-func pack(q, h, c, l, t, s, tp, ca, sa, d, qual, rel float64) Weights {
-	return Weights{
-		fQuota: q, fHealth: h, fCostInv: c, fLatencyInv: l, fTaskFit: t, fStability: s, fTierPriority: tp,
-		fContextAffinity: ca, fSessionAvailability: sa, fDensity: d, fQuality: qual, fReliability: rel,
+// packColumns are the factors that the mode packs weigh, in the order in which
+// their table gives them.
+var packColumns = [...]factor{
+	fQuota, fHealth, fCostInv, fLatencyInv, fTaskFit, fStability, fTierPriority,
+	fContextAffinity, fSessionAvailability, fDensity, fQuality, fReliability,
+}
+
+// pack is one row of the table of mode packs.
+func pack(row [len(packColumns)]float64) (w Weights) {
+	for i, f := range packColumns {
+		w[f] = row[i]
 	}
+	return w
 }
 
 // The mode packs.
@@ -66,12 +73,12 @@ const (
 )
 
 var packs = map[string]Weights{
-	ShipFast:         pack(.1133, .2667, .0276, .3048, .0952, 0, .0376, .0095, .0476, .0476, .02, .03),
-	CostSaver:        pack(.1133, .181, .3324, .0476, .0952, .0476, .0376, 0, .0476, .0476, .02, .03),
-	QualityFirst:     pack(.0752, .1714, .0276, .0476, .3524, .1429, .0276, 0, .0476, .0476, .03, .03),
-	OfflineFriendly:  pack(.3324, .2667, .0752, .0476, 0, .0952, .0376, 0, .0476, .0476, .02, .03),
-	ReliabilityFirst: pack(.1133, .3524, .0181, .0476, .0952, .1905, .0276, 0, .0476, .0476, .02, .04),
-	ChaosMode:        pack(.0376, .4, .014, .0186, .1905, .1714, .004, .0186, .0476, .0476, .02, .03),
+	ShipFast:         pack([...]float64{.1133, .2667, .0276, .3048, .0952, 0, .0376, .0095, .0476, .0476, .02, .03}),
+	CostSaver:        pack([...]float64{.1133, .181, .3324, .0476, .0952, .0476, .0376, 0, .0476, .0476, .02, .03}),
+	QualityFirst:     pack([...]float64{.0752, .1714, .0276, .0476, .3524, .1429, .0276, 0, .0476, .0476, .03, .03}),
+	OfflineFriendly:  pack([...]float64{.3324, .2667, .0752, .0476, 0, .0952, .0376, 0, .0476, .0476, .02, .03}),
+	ReliabilityFirst: pack([...]float64{.1133, .3524, .0181, .0476, .0952, .1905, .0276, 0, .0476, .0476, .02, .04}),
+	ChaosMode:        pack([...]float64{.0376, .4, .014, .0186, .1905, .1714, .004, .0186, .0476, .0476, .02, .03}),
 }
 
 // inForce are the packs and, under the empty name, the defaults as they weigh.

@@ -135,5 +135,5 @@ func (c clock) nextDate(now time.Time, thisYear int) (time.Time, bool) {
 
 // on returns when the clock shows its time on a date (see wallTimes).
 func (c clock) on(y int, m time.Month, d int) []time.Time {
-	return wallTimes(y, m, d, c.hour, c.minute, 0, c.zone)
+	return wallTimes(time.Date(y, m, d, c.hour, c.minute, 0, 0, time.UTC), c.zone)
 }

@@ -56,7 +56,7 @@ func parseDateIn(s string, zone *time.Location) (time.Time, bool) {
 		if t, err := time.Parse(form, body); err == nil {
 			// Of a time that clocks show twice the later one counts: the earlier
 			// may have passed and would then state nothing (Q17).
-			all := wallTimes(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), l)
+			all := wallTimes(time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), 0, time.UTC), l)
 			return all[len(all)-1].Add(time.Duration(t.Nanosecond())), true
 		}
 	}

@@ -2,13 +2,12 @@ package hint
 
 import "time"
 
-// wallTimes returns the moments at which clocks of a zone show a time, in
-// order. Where clocks jump forward over it, that is the first moment after the
+// wallTimes returns the moments at which clocks of a zone show a time, in order;
+// named gives the time as if it were in UTC. Where clocks jump forward over it, that is the first moment after the
 // jump; where they go back it is shown twice, and both are returned (Q17).
 // Zones may jump by any amount, half an hour or a day among them.
-func wallTimes(y int, m time.Month, d, hour, minute, second int, zone *time.Location) []time.Time {
-	named := time.Date(y, m, d, hour, minute, second, 0, time.UTC)
-	near := time.Date(y, m, d, hour, minute, second, 0, zone)
+func wallTimes(named time.Time, zone *time.Location) []time.Time {
+	near := time.Date(named.Year(), named.Month(), named.Day(), named.Hour(), named.Minute(), named.Second(), 0, zone)
 	start, end := near.ZoneBounds()
 	var found []time.Time
 	for _, change := range []time.Time{start, end} {
