@@ -263,13 +263,31 @@ func (r *run) choose(targets []resilience.Target) int {
 }
 
 // leave unties the session from a connection that has failed, also while
-// affinity is switched off (settings sheet §3).
+// affinity is switched off (settings sheet §3). An account that refuses the
+// request itself afterwards does not get the session: the old pin is put back
+// (ruling 61).
 func (r *run) leave(c *candidate, o outcome.Outcome) {
-	if r.session.key == "" || o.Class != outcome.Failure {
+	if r.session.key == "" {
 		return
 	}
-	r.Sessions.Affinity().Evict(c.route.Conn.Provider(), r.session.key, c.route.Record.ID)
+	pins := r.Sessions.Affinity()
+	if o.Class != outcome.Failure {
+		if old := r.unpinned; old != nil && old != c && o.Scope != outcome.ScopeLocal {
+			pins.Pin(r.Clock.Now(), r.session.ttl, old.route.Conn.Provider(), r.session.key, old.route.Record.ID)
+		}
+		return
+	}
+	if pins.Evict(c.route.Conn.Provider(), r.session.key, c.route.Record.ID) {
+		r.unpinned = c
+	}
 	r.Sessions.Occupancy().Leave(r.session.key, c.route.Record.ID)
+}
+
+// pin ties the session to the connection that has served it whole (ruling 61).
+func (r *run) pin(c *candidate) {
+	if !r.req.Probe {
+		r.Sessions.Affinity().Pin(r.Clock.Now(), r.session.ttl, c.route.Conn.Provider(), r.session.key, c.route.Record.ID)
+	}
 }
 
 // seat notes that the session is served by the connection (ruling 53).

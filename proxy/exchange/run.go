@@ -36,6 +36,7 @@ type run struct {
 	talk       *history.Conversation // see conversation
 	combo      string                // the combo that the model's name stands for
 	failedOver bool
+	unpinned   *candidate // whose pin its failure has ended
 	usage      dialect.Usage
 	// answeredBy is whose answer or refusal the client sees.
 	answeredBy struct{ id, name, provider, egress string }

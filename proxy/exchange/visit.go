@@ -152,6 +152,7 @@ func (r *run) answered(p plan, c *candidate, a *resilience.Attempt, res attempt.
 	}
 	c.route.Use.Served.Add(1)
 	r.count(p, c, res, outcome.Success)
+	r.pin(c)
 	r.seat(c)
 	p.served(r, c)
 	r.credit(c.route, res.Usage)

@@ -52,19 +52,22 @@ type pinKey struct{ provider, hash string }
 // Table holds the pins and when each connection was used. It is safe for
 // concurrent use.
 type Table struct {
-	mu    sync.Mutex
-	pins  map[pinKey]Pin
-	uses  map[string]use    // by connection
-	last  map[string]string // the connection used last, by provider
-	out   []func(Store)
-	store Store
+	mu   sync.Mutex
+	pins map[pinKey]Pin
+	// claims are the choices for sessions that no answer has pinned yet, so that
+	// requests of one session that run side by side stay together.
+	claims map[pinKey]claim
+	uses   map[string]use    // by connection
+	last   map[string]string // the connection used last, by provider
+	out    []func(Store)
+	store  Store
 
 	flushing sync.Mutex
 }
 
 // New returns an empty table; store may be nil.
 func New(store Store) *Table {
-	return &Table{pins: map[pinKey]Pin{}, uses: map[string]use{}, last: map[string]string{}, store: store}
+	return &Table{pins: map[pinKey]Pin{}, claims: map[pinKey]claim{}, uses: map[string]use{}, last: map[string]string{}, store: store}
 }
 
 // Restore puts stored pins back, at start. Expired ones are deleted.
@@ -115,8 +118,8 @@ func (t *Table) read(now time.Time, ttl time.Duration, provider, key string) (Pi
 
 // Select chooses a connection for a session: the one it is pinned to, as long
 // as that is eligible, even before forced, the one a combo asks for. Otherwise
-// forced, or the one used least recently, is chosen and pinned. ttl is the
-// sliding lifetime of a pin (sessionAffinityTtlMs).
+// forced, or the one used least recently, is chosen. ttl is the sliding lifetime
+// of a pin (sessionAffinityTtlMs). The pin itself follows the answer: see Pin.
 func (t *Table) Select(now time.Time, ttl time.Duration, provider, key, forced string, list []Candidate) Choice {
 	if ttl <= 0 || key == "" {
 		return Choice{}
@@ -132,25 +135,50 @@ func (t *Table) choose(now time.Time, ttl time.Duration, provider, key, forced s
 	k := pinKey{provider, Hash(provider, key)}
 	p, pinned := t.read(now, ttl, provider, key)
 	if pinned && eligible(list, p.Connection) {
-		p.LastUsedAt, p.ExpiresAt = clock.Wall(now), clock.Wall(now.Add(ttl))
-		t.put(k, p)
 		t.use(now, provider, p.Connection)
 		return Choice{ID: p.Connection, Pinned: true}
 	}
-	if pinned {
-		t.drop(k)
-	}
 	id := forced
+	if c, ok := t.claims[k]; ok && now.Before(c.until) && (forced == "" || forced == c.id) {
+		id = c.id
+	}
 	if id == "" || !eligible(list, id) {
 		id = t.leastRecent(list, forced)
 	}
 	if id == "" {
 		return Choice{}
 	}
-	wall := clock.Wall(now)
-	t.put(k, Pin{provider, k.hash, id, wall, wall, clock.Wall(now.Add(ttl))})
+	if len(t.claims) >= maxPins {
+		clear(t.claims)
+	}
+	t.claims[k] = claim{id, now.Add(ttl)}
 	t.use(now, provider, id)
 	return Choice{ID: id}
+}
+
+// claim is a choice that no answer has confirmed yet.
+type claim struct {
+	id    string
+	until time.Time
+}
+
+// Pin ties a session to the connection that has served it whole, or renews the
+// pin (ruling 61: the pin follows answers). A TTL of 0 pins nothing.
+func (t *Table) Pin(now time.Time, ttl time.Duration, provider, key, connection string) {
+	if ttl <= 0 || key == "" || connection == "" {
+		return
+	}
+	t.mu.Lock()
+	k := pinKey{provider, Hash(provider, key)}
+	p, ok := t.read(now, ttl, provider, key)
+	if !ok || p.Connection != connection {
+		p = Pin{Provider: provider, Hash: k.hash, Connection: connection, CreatedAt: clock.Wall(now)}
+	}
+	p.LastUsedAt, p.ExpiresAt = clock.Wall(now), clock.Wall(now.Add(ttl))
+	t.put(k, p)
+	delete(t.claims, k)
+	t.mu.Unlock()
+	t.flush()
 }
 
 func eligible(list []Candidate, id string) bool {
@@ -172,6 +200,9 @@ func (t *Table) Evict(provider, key, failed string) bool {
 	k := pinKey{provider, Hash(provider, key)}
 	p, ok := t.pins[k]
 	gone := ok && p.Connection == failed
+	if t.claims[k].id == failed {
+		delete(t.claims, k)
+	}
 	if gone {
 		t.drop(k)
 	}
@@ -188,6 +219,7 @@ func (t *Table) Forget(connection string) {
 			t.drop(k)
 		}
 	}
+	maps.DeleteFunc(t.claims, func(_ pinKey, c claim) bool { return c.id == connection })
 	delete(t.uses, connection)
 	t.mu.Unlock()
 	t.flush()
@@ -197,6 +229,7 @@ func (t *Table) Forget(connection string) {
 // It returns how many there were.
 func (t *Table) Purge(now time.Time) int {
 	t.mu.Lock()
+	maps.DeleteFunc(t.claims, func(_ pinKey, c claim) bool { return !c.until.After(now) })
 	n := 0
 	for k, p := range t.pins {
 		if !p.ExpiresAt.After(now) {

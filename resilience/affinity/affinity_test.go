@@ -57,6 +57,13 @@ func out(l []Candidate, id string) []Candidate {
 
 const ttl = time.Minute
 
+// serve is a request of a session whose answer comes whole.
+func serve(t *Table, now time.Time, ttl time.Duration, provider, key, forced string, l []Candidate) Choice {
+	c := t.Select(now, ttl, provider, key, forced, l)
+	t.Pin(now, ttl, provider, key, c.ID)
+	return c
+}
+
 func TestKey(t *testing.T) {
 	t.Run("case 122 the order of the headers", func(t *testing.T) {
 		all := []string{
@@ -130,26 +137,26 @@ func TestKey(t *testing.T) {
 func TestPins(t *testing.T) {
 	t.Run("case 112 the same connection twice", func(t *testing.T) {
 		tab := New(nil)
-		one := tab.Select(t0, ttl, "glm", "k", "", list("a", "b"))
+		one := serve(tab, t0, ttl, "glm", "k", "", list("a", "b"))
 		tab.Use(t0.Add(time.Second), "glm", "b")
-		two := tab.Select(t0.Add(2*time.Second), ttl, "glm", "k", "", list("b", "a"))
+		two := serve(tab, t0.Add(2*time.Second), ttl, "glm", "k", "", list("b", "a"))
 		if one.ID != "a" || one.Pinned || two.ID != "a" || !two.Pinned {
 			t.Error(one, two)
 		}
 	})
 	t.Run("case 113 no pin at TTL 0", func(t *testing.T) {
 		tab := New(nil)
-		if c := tab.Select(t0, 0, "glm", "k", "", list("a")); c.ID != "" || tab.Len() != 0 {
+		if c := serve(tab, t0, 0, "glm", "k", "", list("a")); c.ID != "" || tab.Len() != 0 {
 			t.Error(c, tab.Len())
 		}
-		if c := tab.Select(t0, ttl, "glm", "", "", list("a")); c.ID != "" || tab.Len() != 0 {
+		if c := serve(tab, t0, ttl, "glm", "", "", list("a")); c.ID != "" || tab.Len() != 0 {
 			t.Error("pinned without a key")
 		}
 	})
 	t.Run("case 117 reading with TTL 0, expired or missing", func(t *testing.T) {
 		l := newLedger()
 		tab := New(l)
-		tab.Select(t0, ttl, "glm", "k", "", list("a"))
+		serve(tab, t0, ttl, "glm", "k", "", list("a"))
 		if _, ok := tab.Lookup(t0, 0, "glm", "k"); ok {
 			t.Error("read at TTL 0")
 		}
@@ -167,7 +174,7 @@ func TestPins(t *testing.T) {
 		l := newLedger()
 		tab := New(l)
 		for i := range 10 {
-			c := tab.Select(t0.Add(time.Duration(i)*50*time.Second), ttl, "glm", "k", "", list("a", "b"))
+			c := serve(tab, t0.Add(time.Duration(i)*50*time.Second), ttl, "glm", "k", "", list("a", "b"))
 			if c.ID != "a" || c.Pinned != (i > 0) {
 				t.Fatal(i, c)
 			}
@@ -180,80 +187,80 @@ func TestPins(t *testing.T) {
 	t.Run("case 119 a pinned connection that fails over", func(t *testing.T) {
 		l := newLedger()
 		tab := New(l)
-		tab.Select(t0, ttl, "glm", "k", "", list("a", "b"))
+		serve(tab, t0, ttl, "glm", "k", "", list("a", "b"))
 		if !tab.Evict("glm", "k", "a") || tab.Len() != 0 || len(l.rows) != 0 {
 			t.Error("the pin stays")
 		}
 	})
 	t.Run("case 120 another connection fails", func(t *testing.T) {
 		tab := New(nil)
-		tab.Select(t0, ttl, "glm", "k", "", list("a", "b"))
+		serve(tab, t0, ttl, "glm", "k", "", list("a", "b"))
 		if tab.Evict("glm", "k", "b") || tab.Evict("openai", "k", "a") || tab.Evict("glm", "", "a") || tab.Len() != 1 {
 			t.Error("the pin is gone")
 		}
 	})
 	t.Run("case 121 eviction while affinity is off", func(t *testing.T) {
 		tab := New(nil)
-		tab.Select(t0, ttl, "glm", "k", "", list("a", "b"))
-		tab.Select(t0, 0, "glm", "k", "", list("a", "b"))
+		serve(tab, t0, ttl, "glm", "k", "", list("a", "b"))
+		serve(tab, t0, 0, "glm", "k", "", list("a", "b"))
 		if !tab.Evict("glm", "k", "a") {
 			t.Error("the pin stays")
 		}
 	})
 	t.Run("case 124 an eligible pin beats the combo's connection", func(t *testing.T) {
 		tab := New(nil)
-		tab.Select(t0, ttl, "glm", "k", "", list("a", "b"))
-		if c := tab.Select(t0, ttl, "glm", "k", "b", list("a", "b")); c.ID != "a" || !c.Pinned {
+		serve(tab, t0, ttl, "glm", "k", "", list("a", "b"))
+		if c := serve(tab, t0, ttl, "glm", "k", "b", list("a", "b")); c.ID != "a" || !c.Pinned {
 			t.Error(c)
 		}
-		if c := tab.Select(t0, ttl, "glm", "k", "b", out(list("a", "b"), "a")); c.ID != "b" || c.Pinned {
+		if c := serve(tab, t0, ttl, "glm", "k", "b", out(list("a", "b"), "a")); c.ID != "b" || c.Pinned {
 			t.Error(c)
 		}
-		if c := tab.Select(t0, ttl, "glm", "new", "b", list("a", "b", "c")); c.ID != "b" {
+		if c := serve(tab, t0, ttl, "glm", "new", "b", list("a", "b", "c")); c.ID != "b" {
 			t.Error(c)
 		}
-		if c := tab.Select(t0, ttl, "glm", "newer", "b", out(list("a", "b"), "b")); c.ID != "" {
+		if c := serve(tab, t0, ttl, "glm", "newer", "b", out(list("a", "b"), "b")); c.ID != "" {
 			t.Error("forced to another", c)
 		}
 	})
 	t.Run("P62 a session leaves an exhausted account and its pin follows", func(t *testing.T) {
 		tab := New(nil)
-		tab.Select(t0, ttl, "glm", "s1", "", list("alpha", "beta"))
+		serve(tab, t0, ttl, "glm", "s1", "", list("alpha", "beta"))
 		tab.Evict("glm", "s1", "alpha")
 		for i := range 2 {
-			c := tab.Select(t0.Add(time.Duration(i)*time.Second), ttl, "glm", "s1", "", out(list("alpha", "beta"), "alpha"))
+			c := serve(tab, t0.Add(time.Duration(i)*time.Second), ttl, "glm", "s1", "", out(list("alpha", "beta"), "alpha"))
 			if c.ID != "beta" {
 				t.Error(c)
 			}
 		}
-		if c := tab.Select(t0.Add(5*time.Second), ttl, "glm", "s1", "", list("alpha", "beta")); c.ID != "beta" || !c.Pinned {
+		if c := serve(tab, t0.Add(5*time.Second), ttl, "glm", "s1", "", list("alpha", "beta")); c.ID != "beta" || !c.Pinned {
 			t.Error("the pin did not follow", c)
 		}
 	})
 	t.Run("an ineligible pin is replaced", func(t *testing.T) {
 		l := newLedger()
 		tab := New(l)
-		tab.Select(t0, ttl, "glm", "k", "", list("a", "b"))
-		if c := tab.Select(t0, ttl, "glm", "k", "", out(list("a", "b"), "a")); c.ID != "b" || c.Pinned {
+		serve(tab, t0, ttl, "glm", "k", "", list("a", "b"))
+		if c := serve(tab, t0, ttl, "glm", "k", "", out(list("a", "b"), "a")); c.ID != "b" || c.Pinned {
 			t.Error(c)
 		}
-		if got := strings.Join(l.log, ", "); got != "save a, delete glm, save b" {
+		if got := strings.Join(l.log, ", "); got != "save a, save b" {
 			t.Error(got)
 		}
-		if c := tab.Select(t0, ttl, "glm", "k", "", out(out(list("a", "b"), "a"), "b")); c.ID != "" || tab.Len() != 0 {
-			t.Error("pinned to nothing", c)
+		if c := serve(tab, t0, ttl, "glm", "k", "", out(out(list("a", "b"), "a"), "b")); c.ID != "" || tab.Len() != 1 {
+			t.Error("the pin is gone although nothing answered", c)
 		}
 	})
 	t.Run("a pin is one provider's", func(t *testing.T) {
 		tab := New(nil)
-		tab.Select(t0, ttl, "glm", "k", "", list("a"))
-		if c := tab.Select(t0, ttl, "openai", "k", "", list("x")); c.ID != "x" || c.Pinned {
+		serve(tab, t0, ttl, "glm", "k", "", list("a"))
+		if c := serve(tab, t0, ttl, "openai", "k", "", list("x")); c.ID != "x" || c.Pinned {
 			t.Error(c)
 		}
 	})
 	t.Run("a clock set back and a shorter TTL shorten a pin", func(t *testing.T) {
 		tab := New(nil)
-		tab.Select(t0, 24*time.Hour, "glm", "k", "", list("a"))
+		serve(tab, t0, 24*time.Hour, "glm", "k", "", list("a"))
 		back := t0.Add(-48 * time.Hour)
 		if _, ok := tab.Lookup(back, ttl, "glm", "k"); !ok {
 			t.Error("gone")
@@ -264,10 +271,65 @@ func TestPins(t *testing.T) {
 	})
 }
 
+// Ruling 61: the pin follows answers, not choices.
+func TestPinsFollowAnswers(t *testing.T) {
+	a, b := out(list("a", "b"), "b"), out(list("a", "b"), "a")
+	pinned := func(tab *Table) string { c, _ := tab.Lookup(t0, ttl, "p", "k"); return c }
+	for _, tt := range []struct {
+		name string
+		do   func(tab *Table)
+		want string
+	}{
+		{"a choice pins nothing", func(tab *Table) { tab.Select(t0, ttl, "p", "k", "", list("a", "b")) }, ""},
+		{"an answer does", func(tab *Table) { serve(tab, t0, ttl, "p", "k", "", a) }, "a"},
+		{"a choice while the pinned one rests leaves the pin", func(tab *Table) {
+			serve(tab, t0, ttl, "p", "k", "", a)
+			tab.Select(t0, ttl, "p", "k", "", b)
+		}, "a"},
+		{"an answer of another moves it", func(tab *Table) {
+			serve(tab, t0, ttl, "p", "k", "", a)
+			serve(tab, t0, ttl, "p", "k", "", b)
+		}, "b"},
+		{"a pin at TTL 0 is none", func(tab *Table) { tab.Pin(t0, 0, "p", "k", "a") }, ""},
+		{"a failure of the pinned one ends it", func(tab *Table) {
+			serve(tab, t0, ttl, "p", "k", "", a)
+			tab.Evict("p", "k", "a")
+		}, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			tab := New(nil)
+			tt.do(tab)
+			if got := pinned(tab); got != tt.want {
+				t.Errorf("pinned to %q, want %q", got, tt.want)
+			}
+		})
+	}
+	t.Run("a choice does not renew a pin", func(t *testing.T) {
+		tab := New(nil)
+		serve(tab, t0, ttl, "p", "k", "", a)
+		tab.Select(t0.Add(ttl-1), ttl, "p", "k", "", a)
+		if _, ok := tab.Lookup(t0.Add(ttl), ttl, "p", "k"); ok {
+			t.Error("renewed")
+		}
+	})
+	t.Run("requests of a new session side by side stay together", func(t *testing.T) {
+		tab := New(nil)
+		for range 3 {
+			if c := tab.Select(t0, ttl, "p", "k", "", list("a", "b", "c")); c.ID != "a" || c.Pinned {
+				t.Error(c)
+			}
+		}
+		tab.Evict("p", "k", "a")
+		if c := tab.Select(t0, ttl, "p", "k", "", list("a", "b", "c")); c.ID != "b" {
+			t.Error("it keeps to what failed", c)
+		}
+	})
+}
+
 func TestLeastRecent(t *testing.T) {
 	tab := New(nil)
 	pick := func(key string, l []Candidate) string {
-		return tab.Select(t0.Add(time.Hour), ttl, "p", key, "", l).ID
+		return serve(tab, t0.Add(time.Hour), ttl, "p", key, "", l).ID
 	}
 	tab.Use(t0, "p", "a")
 	tab.Use(t0.Add(time.Second), "p", "b")
@@ -290,7 +352,7 @@ func TestLeastRecent(t *testing.T) {
 		if _, n := tab.LastUsed("x"); n != 2 {
 			t.Errorf("%d in a row", n)
 		}
-		if c := tab.Select(t0, ttl, "p", "k", "", list("x", "z", "y")); c.ID != "z" {
+		if c := serve(tab, t0, ttl, "p", "k", "", list("x", "z", "y")); c.ID != "z" {
 			t.Error(c)
 		}
 		if at, n := tab.LastUsed("z"); n != 1 || !at.Equal(t0) {
@@ -302,8 +364,8 @@ func TestLeastRecent(t *testing.T) {
 func TestRestoreAndPurge(t *testing.T) {
 	l := newLedger()
 	tab := New(l)
-	tab.Select(t0, ttl, "glm", "k", "", list("a"))
-	tab.Select(t0, time.Hour, "glm", "long", "", list("b"))
+	serve(tab, t0, ttl, "glm", "k", "", list("a"))
+	serve(tab, t0, time.Hour, "glm", "long", "", list("b"))
 	var rows []Pin
 	for _, p := range l.rows {
 		rows = append(rows, p)
@@ -330,7 +392,7 @@ func TestRestoreAndPurge(t *testing.T) {
 func TestMemoryIsBounded(t *testing.T) {
 	tab := New(nil)
 	for i := range maxPins + 1 {
-		tab.Select(t0.Add(time.Duration(i)*time.Millisecond), time.Hour, "p", fmt.Sprint(i), "", list("a"))
+		serve(tab, t0.Add(time.Duration(i)*time.Millisecond), time.Hour, "p", fmt.Sprint(i), "", list("a"))
 	}
 	if n := tab.Len(); n > maxPins || n < maxPins*9/10 {
 		t.Errorf("%d pins", n)

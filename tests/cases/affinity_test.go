@@ -93,7 +93,9 @@ func TestSessionsSurviveARestart(t *testing.T) {
 	both := []affinity.Candidate{{ID: alpha, Priority: 1}, {ID: beta, Priority: 2}}
 	choose := func(session string) affinity.Choice {
 		s := k.Product.Service
-		return s.Affinity().Select(s.Now(), s.AffinityTTL(), "demo", session, "", both)
+		c := s.Affinity().Select(s.Now(), s.AffinityTTL(), "demo", session, "", both)
+		s.Affinity().Pin(s.Now(), s.AffinityTTL(), "demo", session, c.ID)
+		return c
 	}
 	if c := choose("one"); c.ID != alpha || c.Pinned {
 		t.Fatalf("%+v", c)
