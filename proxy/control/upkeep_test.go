@@ -143,8 +143,7 @@ func TestSessionUpkeep(t *testing.T) {
 		if ttl != time.Minute {
 			t.Fatalf("TTL %s", ttl)
 		}
-		both := []affinity.Candidate{{ID: "alpha"}, {ID: "beta"}}
-		b.Affinity().Select(b.Now(), ttl, "groq", "one", "", both)
+		b.Affinity().Pin(b.Now(), ttl, "groq", "one", "alpha")
 		b.Occupancy().Seat(b.Now(), "one", "alpha")
 		b.Latency().Record(b.Now(), "alpha", "m", time.Second, false)
 		pause(4 * time.Minute)
@@ -171,7 +170,7 @@ func TestSessionsOfARemovedConnection(t *testing.T) {
 		store := newMemory()
 		b := newBubble(t, store)
 		for _, c := range []string{"alpha", "beta"} {
-			b.Affinity().Select(b.Now(), time.Hour, "groq", "session "+c, c, []affinity.Candidate{{ID: "alpha"}, {ID: "beta"}})
+			b.Affinity().Pin(b.Now(), time.Hour, "groq", "session "+c, c)
 			b.Latency().Record(b.Now(), c, "", time.Second, false)
 		}
 		if err := b.DeleteConnection(t.Context(), "alpha"); err != nil {
