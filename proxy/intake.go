@@ -37,7 +37,7 @@ type route struct {
 // been taken would be lost, and a second target needs the body again.
 func (s *Server) intake(w http.ResponseWriter, r *http.Request) (dialect.Body, *refusal.Notice) {
 	if r.ContentLength > s.maxBody && r.Header.Get("Expect") != "" {
-		// Nothing was read, so the client is not told to go on, and sends nothing.
+		// Nothing was read, so the client gets no 100 Continue, and sends nothing.
 		return dialect.Body{}, s.bodyRefusal(upstream.ErrTooLarge)
 	}
 	p := newPace(http.NewResponseController(w), r.Body, s.limits.Upload)

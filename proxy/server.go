@@ -37,7 +37,7 @@ type Options struct {
 	Log   *slog.Logger
 	// MaxBody is the largest request body in bytes; 0 means DefaultMaxBody.
 	MaxBody int64
-	// Meter counts what is done; nil counts for nobody.
+	// Meter counts what is done; nil counts unseen.
 	Meter *metrics.Meter
 	// Limits are the waits for upstreams; the zero value means DefaultLimits.
 	Limits Limits
@@ -161,7 +161,7 @@ func (s *Server) routes(api http.Handler) http.Handler {
 	})
 }
 
-// hello answers the clients' probes without touching anybody (case P46).
+// hello answers the clients' probes without a call to any upstream (case P46).
 func (s *Server) hello(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	if r.Method == http.MethodHead {
@@ -171,7 +171,7 @@ func (s *Server) hello(w http.ResponseWriter, r *http.Request) {
 }
 
 // websocket sends Codex, which tries a WebSocket first, to POST at once
-// (ruling 46). A client under a lease is told by the sheet's code that its lease
+// (ruling 46). A client under a lease gets the sheet's code that its lease
 // does not reach there (settings sheet §4.5).
 func (s *Server) websocket(w http.ResponseWriter, r *http.Request) {
 	if !strings.EqualFold(r.Header.Get("Upgrade"), "websocket") {
@@ -209,7 +209,7 @@ func served() string {
 func (s *Server) plainError(w http.ResponseWriter, r *http.Request, status int, code, message string) {
 	a := refusal.Outside(r.URL.Path, r.Header, status, code, message)
 	maps.Copy(w.Header(), a.Header)
-	if r.ContentLength != 0 { // net/http waits for a body that nobody wants
+	if r.ContentLength != 0 { // net/http waits for a body that is not wanted
 		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(refusalWait)) // unsupported only without a socket
 	}
 	w.WriteHeader(a.Status)

@@ -182,7 +182,7 @@ func (a *attempt) send(ctx context.Context, body []byte) (*http.Response, error)
 }
 
 // repeated records that a request goes out once more because the connection
-// that had carried it was lost, which is held against nothing (ruling 67).
+// that had carried it was lost, which counts against no connection (ruling 67).
 func (a *attempt) repeated(why upstream.Lost) {
 	a.repeats++
 	a.watch.Step(control.Step{Kind: control.StepRepeated, Reason: string(why), Model: a.target.Model})
@@ -378,7 +378,7 @@ func (a *attempt) fit(raw []byte) []byte {
 	return out
 }
 
-// learn takes down that the target accepted what it was sent. Counting tokens is
+// learn records that the target accepted what it was sent. Counting tokens is
 // no proof: nothing is read for it.
 func (a *attempt) learn(r *Result) {
 	if h := a.target.History; h != nil && r.End == Answered && r.Status == http.StatusOK && !a.req.Probe {

@@ -42,15 +42,15 @@ func (s *stream) brokenOff(ctx context.Context, err error) callResult {
 
 // broken ends a stream that broke after output: never a clean end (ruling 44).
 func (s *stream) broken(o outcome.Outcome) callResult {
-	if !s.out(s.farewell()) {
+	if !s.out(s.brokenEvent()) {
 		return s.a.left()
 	}
 	return s.a.broken(o)
 }
 
-// farewell is how the client learns that its answer is not whole, besides the
+// brokenEvent is how the client learns that its answer is not whole, besides the
 // cut.
-func (s *stream) farewell() []byte {
+func (s *stream) brokenEvent() []byte {
 	event := s.a.target.Broken()
 	if event == nil {
 		return nil

@@ -21,7 +21,7 @@ const (
 	mendedJSON   = "json_from_stream"
 )
 
-// note takes down what an answer needed. The first says most.
+// note records what an answer needed. The first says most.
 func (a *attempt) note(mended string) {
 	if a.mended == "" {
 		a.mended = mended

@@ -139,7 +139,7 @@ type Subscription interface {
 // Upstream sends calls to providers.
 type Upstream interface {
 	Do(ctx context.Context, call upstream.Call) (*http.Response, error)
-	// Ahead and SleptSince tell whether this machine slept during a call.
+	// Ahead and SleptSince show whether this machine slept during a call.
 	Ahead() time.Duration
 	SleptSince(ahead time.Duration) bool
 }

@@ -81,7 +81,7 @@ func (s *stream) Deliver() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.open = true
-	return s.put(nil) && s.out(s.farewell())
+	return s.put(nil) && s.out(s.brokenEvent())
 }
 
 // Faulted is the result of an attempt that a fault of our own ended: no

@@ -35,7 +35,7 @@ type stream struct {
 	// reader follows the answer in its dialect, last is the end that it came to.
 	reader dialect.Reader
 	last   dialect.Progress
-	// finish is the data of the event that told why the model stopped.
+	// finish is the data of the event that says why the model stopped.
 	finish    []byte
 	failAt    int64           // offset of an error event, or -1
 	errorData []byte          // of that event

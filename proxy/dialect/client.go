@@ -42,10 +42,10 @@ type Profile struct {
 	GivesUp time.Duration
 	// Hold is how long response headers may be held back (ruling 45).
 	Hold time.Duration
-	// SignOfLife is what the client counts as life in a stream that has not
+	// Heartbeat is what the client counts as activity in a stream that has not
 	// begun: comments do for most, Claude Code knows pings, Codex resets its
 	// clock only at a data event.
-	SignOfLife []byte
+	Heartbeat []byte
 }
 
 var (

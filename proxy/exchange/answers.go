@@ -136,7 +136,7 @@ func (r *run) refreshWait() time.Duration {
 	return time.Second
 }
 
-// leaseContention tells whether a request under a lease was not served because
+// leaseContention reports whether a request under a lease was not served because
 // other owners hold what could serve it.
 func (r *run) leaseContention(ctx context.Context, now resilience.Plan) *control.LeaseError {
 	if r.req.Hold == nil || len(r.failures) > 0 {
@@ -203,14 +203,14 @@ func (p *comboPlan) targets() []*combo.Target {
 	return targets
 }
 
-// walls remembers how the limits of passthrough connections were reported, so
+// passthroughLimits remember how limits of passthrough connections were reported, so
 // that the next request gets the same answer while the connection rests.
-type walls struct {
+type passthroughLimits struct {
 	mu   sync.Mutex
 	last map[string]resilience.Failure // by connection
 }
 
-func (w *walls) put(f resilience.Failure) {
+func (w *passthroughLimits) put(f resilience.Failure) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.last == nil {
@@ -219,22 +219,22 @@ func (w *walls) put(f resilience.Failure) {
 	w.last[f.Connection] = f
 }
 
-func (w *walls) get(e resilience.Exclusion) (resilience.Failure, bool) {
+func (w *passthroughLimits) get(e resilience.Exclusion) (resilience.Failure, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	f, ok := w.last[e.Conn.ID()]
 	return f, ok && e.Reason == exclusion.Cooling && !e.Until.IsZero() && !e.Until.After(f.Until)
 }
 
-// wall returns the original refusal when nothing is left but the limit of the
+// passthroughLimit returns the original refusal when nothing is left but the limit of the
 // client's own subscription and it lasts (ruling 42).
-func (r *run) wall(now resilience.Plan) *resilience.Failure {
+func (r *run) passthroughLimit(now resilience.Plan) *resilience.Failure {
 	if wait, waits := r.nextTry(now); !waits || !resilience.ForwardsWall(wait) {
 		return nil
 	}
 	found, ok := resilience.SubscriptionWalls(r.failures)
 	for _, f := range found {
-		r.walls.put(*f)
+		r.passthrough.put(*f)
 	}
 	switch {
 	case !ok:
@@ -243,7 +243,7 @@ func (r *run) wall(now resilience.Plan) *resilience.Failure {
 		return found[len(found)-1]
 	}
 	for _, e := range now.Excluded {
-		if f, ok := r.walls.get(e); ok {
+		if f, ok := r.passthrough.get(e); ok {
 			h := http.Header(f.Header).Clone()
 			h.Del("Retry-After") // it counted from another moment
 			f.Header = h

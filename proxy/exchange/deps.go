@@ -37,7 +37,7 @@ type Exchanger struct {
 	Limits      Limits
 	Log         *slog.Logger
 
-	walls walls
+	passthrough passthroughLimits
 }
 
 // Attempts asks one target for one request; attempt.Caller does.
@@ -96,7 +96,7 @@ type Sessions interface {
 // Settings are the resilience settings in force; they must not be changed.
 type Settings interface{ InForce() *settings.Settings }
 
-// Records take down what happened.
+// Records store what happened.
 type Records interface {
 	// Finished books a request.
 	Finished(row control.Activity)

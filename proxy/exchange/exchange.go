@@ -37,7 +37,7 @@ type Request struct {
 // Results of a request, as the activity names them.
 const (
 	resultAnswered  = "answered"
-	resultFailed    = "failed"      // an upstream's refusal was handed on, or a fault of ours
+	resultFailed    = "failed"      // an upstream's refusal was forwarded, or a fault of ours
 	resultRefused   = "refused"     // the answer is our own
 	resultLeft      = "client_left" // recorded as 499
 	resultTruncated = "truncated"   // the stream broke after output
@@ -85,7 +85,7 @@ func (x *exchange) bring(ctx context.Context, r *run, admit func() *refusal.Noti
 	if x.req.Body.Stream {
 		defer x.Meter.Stream()()
 		if x.Limits.Heartbeat > 0 {
-			x.out.hold(x.Limits.HoldFor(x.req.Profile), x.Limits.Heartbeat, x.req.Profile.SignOfLife)
+			x.out.hold(x.Limits.HoldFor(x.req.Profile), x.Limits.Heartbeat, x.req.Profile.Heartbeat)
 		}
 	}
 	if end := r.degrade(); end != nil {

@@ -81,7 +81,7 @@ func TestAClientIsHeld(t *testing.T) {
 				k.Limits.Heartbeat, k.Limits.Hold = 5*time.Second, 7*time.Second
 				k.on("a", tt.script)
 				w, row := k.ask(t, `{"stream":true,`+messages[1:], func(r *Request) { r.Profile = tt.profile })
-				beats := strings.Count(w.body.String(), string(tt.profile.SignOfLife))
+				beats := strings.Count(w.body.String(), string(tt.profile.Heartbeat))
 				if (beats > 0) != tt.beats || !strings.HasSuffix(w.body.String(), tt.end) || w.abort != tt.abort || w.heads != 1 {
 					t.Errorf("%d beats, %d heads, abort %v, %q", beats, w.heads, w.abort, w.body.String())
 				}

@@ -340,7 +340,7 @@ func (p *single) giveUp(ctx context.Context, r *run) ending {
 	if f := resilience.Forwardable(r.failures); f != nil {
 		return *r.forward(f, false)
 	}
-	if f := r.wall(p.now); f != nil {
+	if f := r.passthroughLimit(p.now); f != nil {
 		return *r.forward(f, true)
 	}
 	if p.mends != nil && r.local == nil {

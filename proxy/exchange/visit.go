@@ -230,7 +230,7 @@ func (r *run) credit(route *control.Route, u dialect.Usage) {
 }
 
 // report tells the engine, the connection's queue and the figures how the
-// attempt failed. The engine comes first: whoever the queue turns away looks at
+// attempt failed. The engine comes first: requests that the queue turns away look at
 // what it decided (P12). A long wait that the provider states for one model
 // locks that model and leaves the queue alone (guide §5).
 func (r *run) report(p plan, c *candidate, a *resilience.Attempt, res attempt.Result) (resilience.Effect, outcome.Outcome) {

@@ -107,7 +107,7 @@ func (c *Combo) says(status int, kind, code, terminal, message string) ending {
 
 // composed is the answer when the calls of a fusion or a pipeline failed: when
 // they only met limits, the client is asked to come back; a refused key is never
-// handed on (ruling 43).
+// forwarded (ruling 43).
 func (q *Request) composed(c *Combo) ending {
 	if c.Sent == 0 {
 		return q.skipped(c)

@@ -129,7 +129,7 @@ func (q *Request) Unserved(u *Unserved) Notice {
 	case u.Lease != nil:
 		return Lease(u.Lease)
 	case last == nil && u.Local != nil && !(u.Local.Elsewhere && u.Waits):
-		return q.busy(u.Local) // busy, not broken: no reason to notify anybody
+		return q.busy(u.Local) // busy, not broken: no reason for a notification
 	}
 	n := q.exhausted(u, last)
 	n.Exhausted = true
