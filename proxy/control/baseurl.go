@@ -119,10 +119,6 @@ func moves(old, next ConnectionRecord, p catalog.Provider) bool {
 	return slices.ContainsFunc(origins(next, p), func(o string) bool { return !slices.Contains(before, o) })
 }
 
-// SameOrigin reports whether two addresses are the same place for a credential:
-// scheme, host and port are equal.
-func SameOrigin(a, b string) bool { return origin(a) == origin(b) }
-
 // errKeyOfAnotherHost asks for the key again: the stored one was given for
 // another host, and following there silently would hand it to a stranger.
 func errKeyOfAnotherHost(r ConnectionRecord) *InvalidError {

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"breakwater/proxy/catalog"
 )
 
 func TestExtrasAreChecked(t *testing.T) {
@@ -26,6 +28,19 @@ func TestExtrasAreChecked(t *testing.T) {
 	l := (&ConnectionInput{Extras: Extras{ExcludedModels: []string{" a ", "a", "b"}, UserAgent: " Own/1 ", ValidationModel: " m "}}).limits(&bad)
 	if bad.err() != nil || !slices.Equal(l.ExcludedModels, []string{"a", "b"}) || l.UserAgent != "Own/1" || l.ValidationModel != "m" {
 		t.Errorf("%+v, %v", l.Extras, bad.err())
+	}
+}
+
+func TestWhoCountsPerModel(t *testing.T) {
+	for provider, want := range map[string]bool{
+		"gemini": true, "codex": true, "cx": true, "ollama-cloud": true, "agentrouter": true, "openai": false, "anthropic": false, "claude": false,
+	} {
+		t.Run("case 204 "+provider, func(t *testing.T) {
+			p, ok := catalog.Lookup(provider)
+			if !ok || p.PerModelQuota != want {
+				t.Errorf("known %v, per model %v", ok, p.PerModelQuota)
+			}
+		})
 	}
 }
 

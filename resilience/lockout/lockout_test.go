@@ -230,16 +230,6 @@ func TestKeys(t *testing.T) {
 			t.Error("the family was locked")
 		}
 	})
-	t.Run("case 204 who counts per model", func(t *testing.T) {
-		for provider, want := range map[string]bool{
-			"gemini": true, "github": true, "openai-compatible-x": true, "anthropic-compatible-y": true,
-			"vertex": true, "cx": true, "agy": true, "openai": false, "anthropic": false,
-		} {
-			if got := PerModelQuota(provider); got != want {
-				t.Errorf("%s: %v", provider, got)
-			}
-		}
-	})
 }
 
 func TestEviction(t *testing.T) {

@@ -65,18 +65,6 @@ func QuotaModel(provider, model string) string {
 	return model
 }
 
-// perModel are the providers that count quotas per model although they are not
-// generic gateways (sheet §4.5).
-var perModel = map[string]bool{
-	antigravity: true, codex: true, "gemini": true, "github": true, "vertex": true, "ollama-cloud": true, "agentrouter": true,
-}
-
-// PerModelQuota reports whether a provider counts its quotas per model.
-func PerModelQuota(provider string) bool {
-	provider = Canonical(provider)
-	return perModel[provider] || strings.HasPrefix(provider, "openai-compatible-") || strings.HasPrefix(provider, "anthropic-compatible-")
-}
-
 // key is what a lock is stored under, within one connection.
 type key struct {
 	exact bool
