@@ -42,6 +42,9 @@ type Failure struct {
 	// that the login was the client's own.
 	PerModelQuota bool
 	Passthrough   bool
+	// Opinion tells that the refusal is not believed alone: another target is
+	// asked (ruling 55 d).
+	Opinion bool
 }
 
 // Answered reports whether an upstream gave the refusal itself.
@@ -67,7 +70,7 @@ func (f *Failure) RefusesRequest() bool {
 // FailsModel reports whether another target with the same model would fail
 // alike: the request is at fault, or took the model longer than a target gets.
 func (f *Failure) FailsModel() bool {
-	return f.RefusesRequest() || f.Code == combo.CodeTargetTimeout
+	return f.RefusesRequest() && !f.Opinion || f.Code == combo.CodeTargetTimeout
 }
 
 // Limited reports whether waiting cures the failure: a limit, in contrast to a

@@ -22,7 +22,7 @@ const policyDefaults = `{
  "streamStallCooldown":{"enabled":false},
  "tokenRefreshBreaker":{"scope":"provider","failureThreshold":5,"cooldownMs":1800000},
  "quotaShareConcurrencyLimit":{"enabled":true},"p2cLatency":{"weight":0},"credentialHealthCheck":{"intervalMinutes":60},
- "failover":{"finalErrors":true,"slowDemotion":true,"firstByteMs":100000,"moveHistory":true,"moveCompacted":false},
+ "failover":{"secondOpinion":true,"finalErrors":true,"slowDemotion":true,"firstByteMs":100000,"moveHistory":true,"moveCompacted":false},
  "emergencyFallback":{"enabled":true,"model":"nvidia/openai/gpt-oss-120b","maxOutputTokens":4096},
  "providerCooldown":{"enabled":false,"minRetryCooldownMs":5000,"maxRetryCooldownMs":300000}}`
 

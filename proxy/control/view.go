@@ -284,6 +284,9 @@ const (
 	StepRefused  StepKind = "refused"  // our own answer, nobody was left: Status, Reason, Until
 	StepCut      StepKind = "cut"      // the stream broke after output had been sent
 	StepLeft     StepKind = "left"     // the client went away
+	// StepOpinion asks another target because the refusal before it is not known
+	// (ruling 55 d): Status.
+	StepOpinion StepKind = "opinion"
 	// StepLane is what Claude's lane or limit reset made of an answer that
 	// nobody else judged: Status, Reason, DurationMs of the wait, Until.
 	StepLane StepKind = "lane"

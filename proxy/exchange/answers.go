@@ -163,6 +163,9 @@ func (p *comboPlan) giveUp(_ context.Context, r *run) ending {
 		r.Records.Warn(control.Alert{Kind: control.AlertNothingLeft, Dialect: string(r.req.Dialect.Traits().Name), Combo: p.combo.Name, Until: untilAfter(wait)})
 	}
 	r.failedOver = false
+	if r.opinion != nil {
+		return *r.forward(&r.opinion.first, false)
+	}
 	if f := resilience.ForwardableFromCombo(r.failures, p.pass.Stop); f != nil {
 		return *r.forward(f, false)
 	}

@@ -38,6 +38,7 @@ type Exchanger struct {
 	Log         *slog.Logger
 
 	passthrough passthroughLimits
+	opinions    opinions
 }
 
 // Attempts asks one target for one request; attempt.Caller does.

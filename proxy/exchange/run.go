@@ -32,6 +32,7 @@ type run struct {
 	fenced   *control.LeaseError  // of the last target that turned out to be another owner's
 	spent    admission.Spent      // on waits
 	attempts []refusal.Attempt    // that were sent
+	opinion  *opinion             // a refusal that is not believed alone, nil for none
 
 	talk       *history.Conversation // see conversation
 	combo      string                // the combo that the model's name stands for
@@ -137,7 +138,7 @@ func (r *run) split(all []*candidate) resilience.Plan {
 	}
 	plan := r.Engine.Plan(list)
 	r.keepHome(&plan)
-	if len(plan.Targets) > 1 && r.Slow.Any() {
+	if len(plan.Targets) > 1 && (r.Slow.Any() || r.opinions.some.Load()) {
 		r.demote(all, plan.Targets)
 	}
 	if !r.Settings.InForce().QuotaPreflight.Enabled || r.req.Probe {
@@ -336,6 +337,9 @@ func (p *single) giveUp(ctx context.Context, r *run) ending {
 	}
 	if end := r.emergency(ctx); end != nil {
 		return *end
+	}
+	if r.opinion != nil {
+		return *r.forward(&r.opinion.first, false)
 	}
 	if f := resilience.Forwardable(r.failures); f != nil {
 		return *r.forward(f, false)

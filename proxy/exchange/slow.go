@@ -55,11 +55,13 @@ func (r *run) demotes(c *candidate) bool {
 	return true
 }
 
-// demote moves slow targets behind the others, in their order.
+// demote moves targets that are slow, or that refused what another one served in
+// this session, behind the others, in their order.
 func (r *run) demote(all []*candidate, targets []resilience.Target) {
 	var last []resilience.Target
 	first := slices.DeleteFunc(targets, func(t resilience.Target) bool {
-		late := r.demotes(candidateOf(all, t.Conn))
+		c := candidateOf(all, t.Conn)
+		late := r.demotes(c) || r.refusedBefore(c)
 		if late {
 			last = append(last, t)
 		}
@@ -88,13 +90,14 @@ func (r *run) observeSilence(c *candidate, res attempt.Result) {
 // defers reports whether a target of a combo is tried after the others: all the
 // connections that it may use now are slow.
 func (p *comboPlan) defers(r *run, t *combo.Target) bool {
-	if !r.Slow.Any() {
+	if !r.Slow.Any() && !r.opinions.some.Load() {
 		return false
 	}
 	list, _ := p.candidates(r, t)
 	now := r.split(list)
 	return len(now.Targets) > 0 && !slices.ContainsFunc(now.Targets, func(e resilience.Target) bool {
-		return !r.demotes(candidateOf(list, e.Conn))
+		c := candidateOf(list, e.Conn)
+		return !r.demotes(c) && !r.refusedBefore(c)
 	})
 }
 

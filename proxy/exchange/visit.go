@@ -154,6 +154,9 @@ func (r *run) answered(p plan, c *candidate, a *resilience.Attempt, res attempt.
 	r.count(p, c, res, outcome.Success)
 	r.pin(c)
 	r.seat(c)
+	if r.opinion != nil {
+		r.overruled()
+	}
 	p.served(r, c)
 	r.credit(c.route, res.Usage)
 	r.step(control.Step{Kind: control.StepAnswered, Status: res.Status, Model: c.model, Reason: res.Mended, DurationMs: res.Took.Milliseconds()}, c.route)
@@ -208,7 +211,12 @@ func (r *run) failed(p plan, c *candidate, a *resilience.Attempt, res attempt.Re
 		Outcome: o, Until: effect.Until, Code: res.Code, Header: res.Header, Body: res.Body,
 		PerModelQuota: c.route.PerModelQuota(), Passthrough: c.route.Credential() == catalog.PassthroughCredential,
 	}
-	if p.ends(&f) {
+	switch {
+	case r.confirms(&f):
+		return r.confirmed()
+	case r.wantsOpinion(c, &f):
+		r.askOpinion(c, &f)
+	case p.ends(&f):
 		return r.forward(&f, false)
 	}
 	r.failures = append(r.failures, f)

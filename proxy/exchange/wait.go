@@ -18,7 +18,7 @@ func (r *run) patience() time.Duration {
 }
 
 // waits reports whether the request may wait at all.
-func (r *run) waits() bool { return !r.req.Probe && r.Limits.Patience >= 0 }
+func (r *run) waits() bool { return !r.req.Probe && r.Limits.Patience >= 0 && r.opinion == nil }
 
 // pauseStep is how often a waiting request looks at the clock: the wait is one
 // of the core's time, which a sleeping machine or the demo moves at once.

@@ -30,7 +30,7 @@ func Defaults() Settings {
 			WarmupMs: 30_000, WindowMs: 30_000, MinUsefulBytesPerSecond: 4, MinUsefulBytes: 1,
 		}},
 		EmergencyFallback:      EmergencyFallback{Enabled: true, Model: "nvidia/openai/gpt-oss-120b", MaxOutputTokens: 4096},
-		Failover:               Failover{FinalErrors: true, SlowDemotion: true, FirstByteMs: 100_000, MoveHistory: true},
+		Failover:               Failover{SecondOpinion: true, FinalErrors: true, SlowDemotion: true, FirstByteMs: 100_000, MoveHistory: true},
 		ProviderQuotaOverrides: map[string]QuotaOverride{},
 		ModelLockout:           defaultModelLockout(),
 		Fixed:                  defaultFixed(),

@@ -186,6 +186,7 @@ func streamLeaves() []leaf {
 			path: "emergencyFallback.model", text: true, words: []string{Defaults().EmergencyFallback.Model},
 			word: func(s *Settings) *string { return &e(s).Model },
 		},
+		flag("failover.secondOpinion", func(s *Settings) *bool { return &s.Failover.SecondOpinion }),
 		flag("failover.finalErrors", func(s *Settings) *bool { return &s.Failover.FinalErrors }),
 		flag("failover.slowDemotion", func(s *Settings) *bool { return &s.Failover.SlowDemotion }),
 		num("failover.firstByteMs", func(s *Settings) *int64 { return &s.Failover.FirstByteMs }, 1000, 300_000),

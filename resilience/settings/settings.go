@@ -140,6 +140,9 @@ type QuotaPreflight struct {
 
 // Failover holds the switches of what happens when a target did not answer.
 type Failover struct {
+	// SecondOpinion asks another target about a 400 that is not understood
+	// (ruling 55 d).
+	SecondOpinion bool `json:"secondOpinion"`
 	// FinalErrors ends a request at once whose connections all wait for the user
 	// (ruling 71).
 	FinalErrors bool `json:"finalErrors"`

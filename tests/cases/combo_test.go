@@ -268,7 +268,7 @@ func TestComboFinalAnswers(t *testing.T) {
 		second int
 		status int
 	}{
-		{"case 113 both speak of the request", 400, 422, 422},
+		{"case 113 both speak of the request: the first refusal (ruling 55)", 400, 422, 400},
 		{"case 113 both refuse the key (ruling 43)", 401, 401, 502},
 		{"case 113 a key and a fault", 401, 500, 502},
 		{"one kind keeps its status", 503, 500, 500},

@@ -59,7 +59,7 @@ func facesNonsense(t *testing.T, up *nonsense, requests int) {
 				rearm(t, k, odd.ID)
 				ask := asks[i%int64(len(asks))]
 				began := time.Now()
-				a := k.Do("POST", ask.path, ask.body)
+				a := k.Do("POST", ask.path, ask.body, "X-Session-Id", strconv.FormatInt(i, 10)) // a session asks a refuser last
 				took := time.Since(began)
 				slowest.Store(max(slowest.Load(), int64(took)))
 				switch {

@@ -85,7 +85,7 @@ func DrillRows(r control.DrillReport) []DrillRow {
 				row.Shape, row.Role, row.Title = ShapeCut, RoleWarning, Tf("The stream from %s broke", s.ConnectionName)
 			case control.StepRefused:
 				row.Shape, row.Role, row.Title = ShapeBroken, RoleError, Tf("Breakwater refused it with %d", s.Status)
-			case control.StepSkipped, control.StepWaited, control.StepAnswered, control.StepLeft, control.StepLane, control.StepRepeated, control.StepRepaired:
+			case control.StepSkipped, control.StepWaited, control.StepAnswered, control.StepLeft, control.StepLane, control.StepOpinion, control.StepRepeated, control.StepRepaired:
 			}
 		}
 		if row.Shape == ShapeCheck && a.Result != "answered" {

@@ -63,7 +63,7 @@ func TestEveryKnobIsASetting(t *testing.T) {
 			}
 		}
 	}
-	if n != 63 {
+	if n != 64 {
 		t.Error(n, "knobs")
 	}
 }

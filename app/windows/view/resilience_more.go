@@ -61,6 +61,7 @@ func failoverCard() KnobCard {
 		Key: "failover", Title: T("Failover"),
 		About: T("What happens when a target did not answer."),
 		Rows: []KnobRow{
+			{Label: T("Second opinion"), Note: T("Asks one other target about a refusal (400) that Breakwater does not know. Default: on."), Knobs: []Knob{onOff(at + "secondOpinion")}},
 			{Label: T("Final errors"), Note: T("When only you can fix every connection, the agent gets the reason at once and is not asked to retry. Default: on."), Knobs: []Knob{onOff(at + "finalErrors")}},
 			{Label: T("Leave slow targets"), Note: T("A streamed request goes to the next target when a cloud provider sends no headers in time; the slow one is asked last for 2 to 16 minutes. Default: on."), Knobs: []Knob{onOff(at + "slowDemotion")}},
 			{Label: T("Time to first byte"), Note: T("Default 100 s, 1–300 s. Claude subscriptions get 240 s, local servers 600 s, and long prompts more."), Knobs: []Knob{seconds(at+"firstByteMs", 1, 300)}},

@@ -81,6 +81,10 @@ func step(a control.Activity, s control.Step, now time.Time) Line {
 		l.Sub = sentence(Reason(s.Reason), T("output had been sent, so nobody else was tried"))
 	case control.StepLane:
 		laneStep(&l, s, now)
+	case control.StepOpinion:
+		l.Shape, l.Role = ShapeSkip, RoleMuted
+		l.Title = T("Asked another target for a second opinion")
+		l.Sub = Tf("%s refused with a %d that Breakwater does not know.", name, s.Status)
 	case control.StepRepeated:
 		l.Shape, l.Role = ShapeSkip, RoleMuted
 		l.Title = Tf("Sent again to %s: the connection was lost", name)
