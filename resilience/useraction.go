@@ -2,7 +2,6 @@ package resilience
 
 import (
 	"breakwater/resilience/exclusion"
-	"breakwater/resilience/outcome"
 )
 
 // Mending is what only the user can do about a connection (ruling 71).
@@ -32,11 +31,8 @@ func MendingOf(e exclusion.Exclusion) (m Mending, ok bool) {
 		return MendMissing, true
 	case exclusion.WrongAddress:
 		return MendAddress, true
-	case exclusion.Cooling:
-		if e.Source == outcome.ReasonAuth {
-			return MendKey, true
-		}
 	}
+	// A plain 403 rests by the ladder: nobody refused a key (ruling 62).
 	return "", false
 }
 

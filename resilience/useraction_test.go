@@ -14,7 +14,7 @@ func TestWhatOnlyTheUserMends(t *testing.T) {
 		want Mending
 	}{
 		{"an expired key", exclusion.Exclusion{Reason: exclusion.Expired}, MendKey},
-		{"a refused key that rests", exclusion.Exclusion{Reason: exclusion.Cooling, Source: outcome.ReasonAuth}, MendKey},
+		{"a plain 403 that rests", exclusion.Exclusion{Reason: exclusion.Cooling, Source: outcome.ReasonAuth}, ""},
 		{"no credit", exclusion.Exclusion{Reason: exclusion.CreditsExhausted}, MendCredit},
 		{"a ban", exclusion.Exclusion{Reason: exclusion.Banned}, MendAccount},
 		{"a lost key", exclusion.Exclusion{Reason: exclusion.KeyMissing}, MendMissing},
