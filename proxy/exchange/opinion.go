@@ -95,9 +95,9 @@ func unlisted(f *resilience.Failure) bool {
 		classify.OnBadRequest(f.Body) != classify.AdvanceLarger // only a larger window helps (ruling 55 c)
 }
 
-// wantsOpinion reports whether the next target of the plan is asked for a second
+// wanted reports whether the next target of the plan is asked for a second
 // opinion about a refusal.
-func (r *run) wantsOpinion(c *candidate, f *resilience.Failure) bool {
+func (o *opinions) wanted(r *run, f *resilience.Failure) bool {
 	if r.opinion != nil || r.req.Probe || f.Passthrough || !unlisted(f) || !r.Settings.InForce().Failover.SecondOpinion {
 		return false
 	}
@@ -106,57 +106,57 @@ func (r *run) wantsOpinion(c *candidate, f *resilience.Failure) bool {
 			return false
 		}
 	}
-	r.opinions.fresh(r.Connections.Routes(), r.Combos.Planner())
-	return !r.opinions.refused.has(r.requestDigest(), r.Clock.Now())
+	o.fresh(r.Connections.Routes(), r.Combos.Planner())
+	return !o.refused.has(o.digestOf(r), r.Clock.Now())
 }
 
-func (r *run) requestDigest() [sha256.Size]byte {
-	return r.opinions.digest(r.sent.Body.Raw, r.req.Header.Get("Anthropic-Beta"), r.sent.Body.Model)
+func (o *opinions) digestOf(r *run) [sha256.Size]byte {
+	return o.digest(r.sent.Body.Raw, r.req.Header.Get("Anthropic-Beta"), r.sent.Body.Model)
 }
 
-// askOpinion begins the second opinion.
-func (r *run) askOpinion(c *candidate, f *resilience.Failure) {
+// ask begins the second opinion.
+func (o *opinions) ask(r *run, c *candidate, f *resilience.Failure) {
 	f.Opinion = true
 	r.opinion = &opinion{first: *f, by: refuser{connection: c.route.Record.ID, model: c.model}}
 	r.step(control.Step{Kind: control.StepOpinion, Status: f.Outcome.Status, Model: c.model}, c.route)
 }
 
-// confirms reports whether a later failure of the request confirms the first
+// confirm reports whether a later failure of the request confirms the first
 // refusal: another target found fault with the request, too. A fault of its own
 // says nothing.
-func (r *run) confirms(f *resilience.Failure) bool {
+func (o *opinions) confirm(r *run, f *resilience.Failure) bool {
 	return r.opinion != nil && f.Answered() && f.RefusesRequest() && f.Outcome.Status < http.StatusInternalServerError
 }
 
 // confirmed ends the request with the first refusal, also in combos, and
 // remembers it so that its repetition costs one call.
-func (r *run) confirmed() *ending {
-	r.opinions.refused.add(r.requestDigest(), r.Clock.Now().Add(refusedFor))
+func (o *opinions) confirmed(r *run) *ending {
+	o.refused.add(o.digestOf(r), r.Clock.Now().Add(refusedFor))
 	return r.forward(&r.opinion.first, false)
 }
 
 // overruled remembers the target whose refusal the answering one did not share:
 // it is asked last for the session.
-func (r *run) overruled() {
+func (o *opinions) overruled(r *run) {
 	if r.session.key == "" {
 		r.joinSession(true)
 	}
 	if by := r.opinion.by; r.session.key != "" {
 		by.session = r.session.key
-		r.opinions.askedLast.add(by, r.Clock.Now().Add(askedLastFor))
-		r.opinions.some.Store(true)
+		o.askedLast.add(by, r.Clock.Now().Add(askedLastFor))
+		o.some.Store(true)
 	}
 }
 
 // refusedBefore reports whether the target refused what another one served in
 // this session.
-func (r *run) refusedBefore(c *candidate) bool {
-	if r.req.Hold != nil || r.req.Probe || !r.opinions.some.Load() || !r.Settings.InForce().Failover.SecondOpinion {
+func (o *opinions) refusedBefore(r *run, c *candidate) bool {
+	if r.req.Hold != nil || r.req.Probe || !o.some.Load() || !r.Settings.InForce().Failover.SecondOpinion {
 		return false
 	}
-	r.opinions.fresh(r.Connections.Routes(), r.Combos.Planner())
+	o.fresh(r.Connections.Routes(), r.Combos.Planner())
 	if r.session.key == "" {
 		r.joinSession(true)
 	}
-	return r.opinions.askedLast.has(refuser{r.session.key, c.route.Record.ID, c.model}, r.Clock.Now())
+	return o.askedLast.has(refuser{r.session.key, c.route.Record.ID, c.model}, r.Clock.Now())
 }

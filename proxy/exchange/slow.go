@@ -61,7 +61,7 @@ func (r *run) demote(all []*candidate, targets []resilience.Target) {
 	var last []resilience.Target
 	first := slices.DeleteFunc(targets, func(t resilience.Target) bool {
 		c := candidateOf(all, t.Conn)
-		late := r.demotes(c) || r.refusedBefore(c)
+		late := r.demotes(c) || r.opinions.refusedBefore(r, c)
 		if late {
 			last = append(last, t)
 		}
@@ -97,7 +97,7 @@ func (p *comboPlan) defers(r *run, t *combo.Target) bool {
 	now := r.split(list)
 	return len(now.Targets) > 0 && !slices.ContainsFunc(now.Targets, func(e resilience.Target) bool {
 		c := candidateOf(list, e.Conn)
-		return !r.demotes(c) && !r.refusedBefore(c)
+		return !r.demotes(c) && !r.opinions.refusedBefore(r, c)
 	})
 }
 

@@ -155,7 +155,7 @@ func (r *run) answered(p plan, c *candidate, a *resilience.Attempt, res attempt.
 	r.pin(c)
 	r.seat(c)
 	if r.opinion != nil {
-		r.overruled()
+		r.opinions.overruled(r)
 	}
 	p.served(r, c)
 	r.credit(c.route, res.Usage)
@@ -212,10 +212,10 @@ func (r *run) failed(p plan, c *candidate, a *resilience.Attempt, res attempt.Re
 		PerModelQuota: c.route.PerModelQuota(), Passthrough: c.route.Credential() == catalog.PassthroughCredential,
 	}
 	switch {
-	case r.confirms(&f):
-		return r.confirmed()
-	case r.wantsOpinion(c, &f):
-		r.askOpinion(c, &f)
+	case r.opinions.confirm(r, &f):
+		return r.opinions.confirmed(r)
+	case r.opinions.wanted(r, &f):
+		r.opinions.ask(r, c, &f)
 	case p.ends(&f):
 		return r.forward(&f, false)
 	}
