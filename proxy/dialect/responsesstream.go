@@ -1,6 +1,7 @@
 package dialect
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/tidwall/gjson"
@@ -43,12 +44,7 @@ func (responses) read(r *Reader, e sse.Event) Progress {
 
 // adds reports whether an event adds content to an item.
 func adds(data []byte) bool {
-	for _, v := range gjson.GetManyBytes(data, "delta", "text", "refusal", "part", "arguments", "input", "code", "annotation", "partial_image_b64") {
-		if says(v) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(gjson.GetManyBytes(data, "delta", "text", "refusal", "part", "arguments", "input", "code", "annotation", "partial_image_b64"), says)
 }
 
 // item reads the begin or the end of an output item.
