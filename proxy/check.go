@@ -12,11 +12,8 @@ import (
 	"breakwater/proxy/catalog"
 	"breakwater/proxy/control"
 	"breakwater/proxy/dialect"
-	"breakwater/proxy/scrub"
-	"breakwater/proxy/sse"
 	"breakwater/proxy/upstream"
 	"breakwater/resilience/classify"
-	"breakwater/resilience/outcome"
 )
 
 // checkTimeout bounds a connection test (settings sheet §2.11).
@@ -52,11 +49,12 @@ func Check(up *upstream.Client) func(context.Context, *control.Route) control.Te
 		if unlisted {
 			if path, body := tiniest(r); path != "" {
 				got, err = ask(ctx, up, r, question{method: http.MethodPost, path: path, body: body})
+				got.Model = cmp.Or(r.Record.ValidationModel, r.Record.DefaultModel)
 				generated = true
 			}
 		}
 		asked, status := got.Asked, got.StatusCode
-		got.TestResult = diagnose(r, got, err)
+		got.TestResult = diagnose(status, err)
 		if notServed(status) && err == nil {
 			got.TestResult = nothingThere(asked, status, generated)
 		}
@@ -170,67 +168,26 @@ func tiniest(r *control.Route) (path string, body []byte) {
 	return d.Traits().Routes[0].Path, d.Ask(dialect.Question{Model: m, Words: "hi", MaxOutput: 1})
 }
 
-// diagnose says in one closed word what a test found. A refusal is judged as that
-// of a request is, so that both give the same reason and the same words.
-func diagnose(r *control.Route, got control.Tested, err error) control.TestResult {
-	d := control.Diagnosis{Source: "upstream", Code: got.StatusCode}
+// diagnose says in one closed word what a test found, as far as no answer has to
+// be judged: the service does that, as it judges the answer to a request.
+func diagnose(status int, err error) control.TestResult {
+	d := control.Diagnosis{Source: "upstream", Code: status}
 	res := control.TestResult{}
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		d.Type, d.Message = "upstream_unavailable", "no answer within 30 s"
 	case err != nil:
 		d.Type, d.Message = "network_error", networkKind(err)
+	case status < http.StatusMultipleChoices:
+		d.Type, res.Valid = "ok", true
 	default:
-		if o := judge(r, got); o.Class == outcome.Success {
-			d.Type, res.Valid = "ok", true
-		} else {
-			d.Type, d.Message = found(o)
-		}
+		d.Type, d.Message = "upstream_error", "the provider refused the test"
 	}
 	if !res.Valid {
 		res.Error = d.Message
 	}
 	res.Diagnosis = d
 	return res
-}
-
-// judge is the classifier's outcome of a test's answer. A page is no answer
-// (ruling 56): it proves nothing about the key.
-func judge(r *control.Route, got control.Tested) outcome.Outcome {
-	in := classify.Input{
-		Status: got.StatusCode, Header: got.Header, Body: scrub.Text(got.Body, r.Key()), Now: time.Now(),
-		Provider: r.Provider.ID, Auth: control.AuthOf(r.Credential()),
-	}
-	if form, _ := sse.FormOf(got.Body); got.StatusCode < 400 && (form == sse.Page || got.StatusCode >= 300) {
-		return classify.NoAnswer(in)
-	}
-	return classify.Response(in)
-}
-
-// found returns the closed word and the sentence for a refused test.
-func found(o outcome.Outcome) (kind, message string) {
-	switch {
-	case o.Reason == outcome.ReasonNotAPI:
-		return "not_api", cmp.Or(o.Words, "the answer is not the provider's API")
-	case o.Permanent:
-		kind, message = "account_deactivated", "the provider says that the account is disabled"
-	case o.Terminal == outcome.CreditsExhausted, o.Status == http.StatusPaymentRequired:
-		kind, message = "upstream_auth_error", "the provider says that there is no credit"
-	case o.Status == http.StatusUnauthorized:
-		kind, message = "upstream_auth_error", "the key is not valid"
-	case o.Status == http.StatusForbidden:
-		kind, message = "upstream_auth_error", "the provider refused the key"
-	case o.Status == http.StatusTooManyRequests, o.Reason == outcome.ReasonRateLimit, o.Reason == outcome.ReasonQuota:
-		kind, message = "upstream_rate_limited", "the provider says that a limit is reached"
-	case o.Status >= 500:
-		kind, message = "upstream_unavailable", "the provider has a fault of its own"
-	default:
-		kind, message = "upstream_error", "the provider refused the test"
-	}
-	if o.Words != "" {
-		message += ": " + o.Words
-	}
-	return kind, message
 }
 
 // networkKind says in words what kept an answer from coming, without a word

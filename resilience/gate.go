@@ -34,13 +34,14 @@ func (e *Engine) Plan(cands []Candidate) Plan {
 		next = x.index + 1
 	}
 	plan.Targets = append(plan.Targets, cands[next:]...)
-	lastLast(plan.Targets)
+	LastLast(plan.Targets)
 	e.out.flush()
 	return plan
 }
 
-// lastLast moves those that are asked last behind all others.
-func lastLast(targets []Target) {
+// LastLast moves the targets that need attention behind all others, in their order
+// (ruling 62).
+func LastLast(targets []Target) {
 	if slices.ContainsFunc(targets, func(t Target) bool { return t.Conn.AskedLast() }) {
 		slices.SortStableFunc(targets, func(a, b Target) int { return order(a.Conn.AskedLast(), b.Conn.AskedLast()) })
 	}

@@ -21,11 +21,13 @@ func Shape(s control.State) string {
 		return "◔"
 	case control.StateModelLocked:
 		return "▣"
+	case control.StateNeedsAttention:
+		return "△"
 	case control.StateOpen:
 		return "⊘"
 	case control.StateProbing:
 		return "◌"
-	case control.StateBanned, control.StateExpired, control.StateCreditsExhausted, control.StateKeyMissing:
+	case control.StateBanned, control.StateExpired, control.StateCreditsExhausted, control.StateKeyMissing, control.StateWrongAddress:
 		return "✕"
 	case control.StateOff:
 		return "○"
@@ -56,6 +58,10 @@ func Word(s control.State) string {
 		return T("no credit")
 	case control.StateKeyMissing:
 		return T("key missing")
+	case control.StateNeedsAttention:
+		return T("needs attention")
+	case control.StateWrongAddress:
+		return T("wrong address")
 	case control.StateOff:
 		return T("off")
 	}

@@ -11,7 +11,7 @@ import (
 var states = []control.State{
 	control.StateServing, control.StateDegraded, control.StateCooling, control.StateModelLocked,
 	control.StateOpen, control.StateProbing, control.StateBanned, control.StateExpired,
-	control.StateCreditsExhausted, control.StateOff,
+	control.StateCreditsExhausted, control.StateOff, control.StateNeedsAttention, control.StateWrongAddress,
 }
 
 func TestEveryStateHasAShapeAndAWord(t *testing.T) {
@@ -22,7 +22,7 @@ func TestEveryStateHasAShapeAndAWord(t *testing.T) {
 		}
 		words[Word(s)] = true
 		shape := Shape(s)
-		if utf8.RuneCountInString(shape) != 1 || (shapes[shape] && !s.Terminal()) {
+		if utf8.RuneCountInString(shape) != 1 || (shapes[shape] && !s.Stuck()) {
 			t.Errorf("%s: the shape %q is not its own", s, shape)
 		}
 		shapes[shape] = true

@@ -113,7 +113,7 @@ func (p Present) ofConnection(now time.Time, a control.Alert) (control.Alert, bo
 	inLane := c.Lane != nil && c.Lane.State == "active"
 	switch a.Kind {
 	case control.AlertTerminal:
-		return a, c.State == a.State
+		return a, c.State == a.State || a.State == control.StateNeedsAttention && c.NeedsAttention != nil
 	case control.AlertLaneEntered:
 		if inLane {
 			a.Until = c.Lane.Until

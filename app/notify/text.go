@@ -91,6 +91,10 @@ func terminal(a control.Alert) Message {
 		body = i18n.T("The provider no longer accepts this credential. Requests skip it until you renew it in Breakwater.")
 	case control.StateCreditsExhausted:
 		body = i18n.T("The account has no credit left. Requests skip it until you top it up and test it again.")
+	case control.StateNeedsAttention:
+		body = i18n.T("The provider has refused it for more than ten minutes. It is asked last until it answers or you test it.")
+	case control.StateWrongAddress:
+		body = i18n.T("What answers at its address is not the provider's API. Requests skip it until you correct the address.")
 	default:
 		body = i18n.T("Requests skip it until it is tested again.")
 	}

@@ -74,7 +74,7 @@ func (d *connectionDetail) apply(c *control.Connection) {
 	now := d.u.now()
 	d.shape.show(view.StateShape(c.State))
 	d.story.set(view.Story(*c, now))
-	show(d.clear, c.State == control.StateCooling || c.State == control.StateModelLocked)
+	show(d.clear, view.Clearable(c, now))
 	facts := view.Facts(*c, now)
 	if len(facts) != d.made {
 		d.made = len(facts)

@@ -118,13 +118,21 @@ func checkConnections(ctx context.Context, r *report, f control.Facade, offline 
 
 // checkState goes by what the last requests taught.
 func checkState(r *report, name string, k control.Connection) {
+	found := string(k.State)
+	if w := why(k); w != "" && k.State != control.StateServing {
+		found += ": " + w
+	}
 	switch {
+	case k.State == control.StateWrongAddress:
+		r.add(Problem, name, found, fmt.Sprintf("Correct the address (%s), then run breakwater connections test %q.", k.BaseURL, k.Name))
+	case k.State == control.StateNeedsAttention:
+		r.add(Problem, name, found, fmt.Sprintf("It is asked last. Check its key and its account, then run breakwater connections test %q.", k.Name))
 	case k.State.Terminal():
-		r.add(Problem, name, string(k.State), fmt.Sprintf("Mend the account or the key, then run breakwater connections test %q.", k.Name))
+		r.add(Problem, name, found, fmt.Sprintf("Mend the account or the key, then run breakwater connections test %q.", k.Name))
 	case k.State.Available():
 		r.ok(name, "%s", k.State)
 	default:
-		r.add(Remark, name, strings.TrimSpace(string(k.State)+" "+left(k.Until)), "It comes back by itself.")
+		r.add(Remark, name, strings.TrimSpace(found+" "+left(k.Until)), "It comes back by itself.")
 	}
 }
 

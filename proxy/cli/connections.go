@@ -107,7 +107,7 @@ func showConnection(ctx context.Context, c *call) error {
 			{"speaks", strings.Join(k.Dialects, ", ")},
 			{"credential", k.Credential},
 			{"state", strings.TrimSpace(string(k.State) + " " + left(k.Until))},
-			{"why", k.Reason},
+			{"why", why(k)},
 			{"leased for", left(k.LeasedUntil)},
 			{"running", strconv.Itoa(k.InFlight)},
 			{"waiting", strconv.Itoa(k.Queued)},

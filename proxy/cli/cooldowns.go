@@ -34,7 +34,7 @@ func (c *call) resting(ctx context.Context) (resting, error) {
 	}
 	snap, err := f.Snapshot(ctx)
 	for _, k := range snap.Connections {
-		if k.RateLimitedUntil != nil || k.State.Terminal() || len(k.Lockouts) > 0 {
+		if outOfRouting(k) || len(k.Lockouts) > 0 {
 			out.Connections = append(out.Connections, k)
 		}
 	}
@@ -44,6 +44,25 @@ func (c *call) resting(ctx context.Context) (resting, error) {
 		}
 	}
 	return out, err
+}
+
+// outOfRouting reports a connection that rests, or that is asked last because it
+// needs attention.
+func outOfRouting(k control.Connection) bool {
+	return k.RateLimitedUntil != nil || k.State.Stuck() || k.NeedsAttention != nil
+}
+
+// why is why a connection is in its state: the refusal's own words (ruling 62),
+// or else the reason.
+func why(k control.Connection) string {
+	words := k.Words
+	if k.State == control.StateNeedsAttention && k.NeedsAttention != nil {
+		words = k.NeedsAttention.Words
+	}
+	if words == "" {
+		return k.Reason
+	}
+	return printable(words)
 }
 
 func listCooldowns(ctx context.Context, c *call) error {
@@ -57,8 +76,8 @@ func listCooldowns(ctx context.Context, c *call) error {
 	return c.print(all, func(w io.Writer) {
 		var rows [][]string
 		for _, k := range all.Connections {
-			if k.RateLimitedUntil != nil || k.State.Terminal() {
-				rows = append(rows, []string{"connection", k.Name, string(k.State), left(k.RateLimitedUntil), k.Reason})
+			if outOfRouting(k) {
+				rows = append(rows, []string{"connection", k.Name, string(k.State), left(k.RateLimitedUntil), why(k)})
 			}
 			for _, l := range k.Lockouts {
 				rows = append(rows, []string{"model", k.Name + "/" + l.Model, "locked", left(&l.Until), l.Reason})

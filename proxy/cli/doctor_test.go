@@ -203,6 +203,22 @@ func TestWhatTheDoctorFinds(t *testing.T) {
 			c.start(t)
 			one(c, func(k *control.Connection) { k.State = control.StateBanned })
 		}, []string{"--offline"}, "connection Work", Problem, "banned"},
+		{"ruling 62 a ban in the refusal's words", func(t *testing.T, c *clinic) {
+			c.start(t)
+			one(c, func(k *control.Connection) {
+				k.State, k.Words, k.Reason = control.StateBanned, "This organization has been \x1b[31mdisabled.", "quota_exhausted"
+			})
+		}, []string{"--offline"}, "connection Work", Problem, "banned: This organization has been"},
+		{"ruling 62 one that needs attention", func(t *testing.T, c *clinic) {
+			c.start(t)
+			one(c, func(k *control.Connection) {
+				k.State, k.NeedsAttention = control.StateNeedsAttention, &control.Attention{Words: "no access"}
+			})
+		}, []string{"--offline"}, "connection Work", Problem, "needs_attention: no access"},
+		{"ruling 56 a wrong address", func(t *testing.T, c *clinic) {
+			c.start(t)
+			one(c, func(k *control.Connection) { k.State, k.Reason = control.StateWrongAddress, "wrong_address" })
+		}, []string{"--offline"}, "connection Work", Problem, "wrong_address"},
 		{"switched off", func(t *testing.T, c *clinic) {
 			c.start(t)
 			one(c, func(k *control.Connection) { k.Active = false })

@@ -10,7 +10,9 @@ import (
 	"time"
 
 	"breakwater/proxy/catalog"
+	"breakwater/resilience"
 	"breakwater/resilience/exclusion"
+	"breakwater/resilience/outcome"
 )
 
 // apply returns the record with the patch's fields in it.
@@ -98,7 +100,7 @@ func (s *Service) TestConnection(ctx context.Context, id string) (TestResult, er
 			}, nil
 		}
 	}
-	got := s.cfg.Tester(ctx, r)
+	got, found := s.test(ctx, r)
 	res := got.TestResult
 	res.TestedAt = time.Now().Round(0)
 	if got.BaseURL != "" {
@@ -112,6 +114,10 @@ func (s *Service) TestConnection(ctx context.Context, id string) (TestResult, er
 	}
 	if res.Valid {
 		s.engine.TestPassed(id)
+		s.markState()
+	} else if found.Class == outcome.Failure && r != nil {
+		// On record, without a penalty (sheet §3.11, step 10).
+		s.engine.BeginTest(resilience.Target{Conn: r.Conn}).Report(found)
 		s.markState()
 	}
 	return res, nil

@@ -18,6 +18,8 @@ type Tested struct {
 	TestResult
 	Header map[string][]string
 	Body   []byte
+	// Model is the model that was asked, empty for a question about none.
+	Model string
 	// Models is the provider's own list, nil where none was read.
 	Models []ListedModel
 	// BaseURL is the address below which the list was found, where that is not
@@ -127,12 +129,12 @@ func (s *Service) checkLogin(ctx context.Context, id string) {
 func (s *Service) askLogin(ctx context.Context, r *Route) (res Tested, verdict outcome.Outcome) {
 	key, err := s.Bearer(ctx, r)
 	if err == nil {
-		res = s.cfg.Tester(ctx, r)
+		res, _ = s.test(ctx, r)
 		if !deniesToken(res) {
 			return res, s.certain(r, res)
 		}
 		if _, err = s.Renew(ctx, r, key); err == nil {
-			res = s.cfg.Tester(ctx, r)
+			res, _ = s.test(ctx, r)
 			return res, s.certain(r, res)
 		}
 	}
@@ -145,8 +147,12 @@ func (s *Service) askLogin(ctx context.Context, r *Route) (res Tested, verdict o
 	return res, classify.Response(in)
 }
 
-// deniesToken reports whether the answer refuses the access token.
+// deniesToken reports whether the answer refuses the access token. A page with
+// that word refuses nothing.
 func deniesToken(res Tested) bool {
+	if res.Diagnosis.Reason == string(outcome.ReasonNotAPI) {
+		return false
+	}
 	return res.StatusCode == 401 ||
 		res.StatusCode == 403 && bytes.Contains(bytes.ToLower(res.Body), []byte("token"))
 }

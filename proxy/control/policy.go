@@ -225,7 +225,7 @@ func (s *Service) patchGuide(patch GuidePatch) (next policy, writes map[string]a
 // and body of the answer are the caller's to add.
 func (s *Service) Judge(r *Route, model string) classify.Input {
 	in := s.engine.Input(r.Conn, model)
-	in.Auth = AuthOf(r.Credential())
+	in.Auth = authOf(r.Credential())
 	if known := s.quota.Get(r.Record.ID); known != nil {
 		if until, ok := known.UsedUp(in.Now, model); ok {
 			in.QuotaReset = until.Sub(in.Now)
@@ -234,8 +234,8 @@ func (s *Service) Judge(r *Route, model string) classify.Input {
 	return in
 }
 
-// AuthOf returns how a kind of credential is judged when it is refused.
-func AuthOf(c catalog.CredentialKind) classify.Auth {
+// authOf returns how a kind of credential is judged when it is refused.
+func authOf(c catalog.CredentialKind) classify.Auth {
 	switch c {
 	case catalog.PassthroughCredential:
 		return classify.AuthPassthrough

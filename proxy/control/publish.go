@@ -115,7 +115,7 @@ func (s *Service) changed(c resilience.Change) {
 		default:
 			return
 		}
-	case resilience.ChangeTerminal:
+	case resilience.ChangeTerminal, resilience.ChangeAttention:
 		a.Kind, a.State, a.ConnectionID = AlertTerminal, State(c.To), c.Connection
 		if r, ok := s.Route(c.Connection); ok {
 			a.ConnectionName = r.Record.Name

@@ -23,10 +23,13 @@ const (
 	StateOff              State = "off"               // switched off by the user
 )
 
-// Terminal reports whether no waiting cures the state.
+// Terminal reports one of the guide's terminal states: a clear does not lift it.
 func (s State) Terminal() bool {
-	return s == StateBanned || s == StateExpired || s == StateCreditsExhausted || s == StateWrongAddress
+	return s == StateBanned || s == StateExpired || s == StateCreditsExhausted
 }
+
+// Stuck reports whether no waiting cures the state.
+func (s State) Stuck() bool { return s.Terminal() || s == StateWrongAddress }
 
 // Available reports whether requests are sent to a connection in this state.
 func (s State) Available() bool {
@@ -344,11 +347,15 @@ type TestResult struct {
 type Diagnosis struct {
 	// Type is ok, unsupported, account_deactivated, upstream_auth_error,
 	// upstream_rate_limited, upstream_unavailable, token_expired,
-	// network_error, upstream_error, auth_missing or runtime_error.
+	// network_error, upstream_error, not_api, auth_missing or runtime_error.
 	Type    string `json:"type"`
 	Source  string `json:"source,omitempty"`
 	Message string `json:"message,omitempty"`
 	Code    int    `json:"code,omitempty"`
+	// Words are the refusal's own, cleaned; Reason is what a request would be
+	// judged as that got the same answer.
+	Words  string `json:"words,omitempty"`
+	Reason string `json:"reason,omitempty"`
 }
 
 // Fault is the demo's fault panel setting for one simulated connection.

@@ -96,7 +96,7 @@ func (p *comboPlan) once(ctx context.Context, r *run) *ending {
 			p.exclude(t, exclusion.Exclusion{Reason: exclusion.Unavailable})
 			continue
 		}
-		if p.defers(r, t) {
+		if p.defers(r, t) || t.Live.Last && len(p.pass.slow) > 0 {
 			p.pass.slow = append(p.pass.slow, t)
 			continue
 		}

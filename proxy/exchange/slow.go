@@ -58,6 +58,7 @@ func (r *run) demotes(c *candidate) bool {
 // demote moves targets that are slow, or that refused what another one served in
 // this session, behind the others, in their order.
 func (r *run) demote(all []*candidate, targets []resilience.Target) {
+	defer resilience.LastLast(targets) // who needs attention comes even after them (ruling 62)
 	var last []resilience.Target
 	first := slices.DeleteFunc(targets, func(t resilience.Target) bool {
 		c := candidateOf(all, t.Conn)

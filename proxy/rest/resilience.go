@@ -67,6 +67,8 @@ type cooldownRow struct {
 	ErrorCode           *int          `json:"errorCode"`
 	LastErrorType       *string       `json:"lastErrorType"`
 	LastErrorAt         *time.Time    `json:"lastErrorAt"`
+	Words               string        `json:"words,omitempty"` // the refusal's own
+	NeedsAttention      bool          `json:"needsAttention,omitempty"`
 	Lockouts            []lockoutItem `json:"lockouts"`
 }
 
@@ -109,6 +111,7 @@ func cooldownOf(c control.Connection, now time.Time) cooldownRow {
 	if c.ErrorCode != 0 {
 		row.ErrorCode = &c.ErrorCode
 	}
+	row.Words, row.NeedsAttention = c.Words, c.NeedsAttention != nil
 	if c.LastErrorType != "" {
 		row.LastErrorType = &c.LastErrorType
 	}
@@ -132,7 +135,7 @@ func rowStatus(c control.Connection, now time.Time) string {
 		return "cooling_down"
 	case c.State == control.StateModelLocked:
 		return "model_locked"
-	case c.TestStatus == "unavailable":
+	case c.TestStatus == "unavailable", c.TestStatus == string(control.StateWrongAddress):
 		return "unavailable"
 	default:
 		return "healthy"

@@ -39,7 +39,7 @@ func (b builder) connection(c control.Connection) Item {
 		separator(key+"/actions"),
 		Item{
 			Key: key + "/clear", Label: i18n.T("Clear cooldown"),
-			Disabled: c.State != control.StateCooling && c.State != control.StateModelLocked,
+			Disabled: !clearable(c),
 			Action:   Action{Kind: ClearCooldown, Connection: c.ID},
 		},
 		Item{Key: key + "/test", Label: i18n.T("Test now"), Action: Action{Kind: TestNow, Connection: c.ID}},
@@ -48,8 +48,24 @@ func (b builder) connection(c control.Connection) Item {
 	return Item{Key: key + "/menu", Label: b.line(c), Children: children}
 }
 
+// whyWidth is how many characters of a refusal's words a line of the menu holds.
+const whyWidth = 48
+
+// clearable reports whether a clear puts the connection back in its place.
+func clearable(c control.Connection) bool {
+	switch c.State {
+	case control.StateCooling, control.StateModelLocked, control.StateWrongAddress, control.StateNeedsAttention:
+		return true
+	}
+	return false
+}
+
 func (b builder) line(c control.Connection) string {
-	return label(c.State, i18n.Name(c.ProviderName, c.Name), b.phrase(c.State, c.Until))
+	phrase := b.phrase(c.State, c.Until)
+	if why := i18n.Why(c); why != "" && c.State != control.StateServing && c.State != control.StateOff {
+		phrase += ": " + i18n.Ellipsis(why, whyWidth)
+	}
+	return label(c.State, i18n.Name(c.ProviderName, c.Name), phrase)
 }
 
 func (b builder) toggle(c control.Connection, text string) Item {
@@ -200,9 +216,9 @@ func rank(s control.State) int {
 		return 2
 	case control.StateCooling:
 		return 3
-	case control.StateOpen:
+	case control.StateOpen, control.StateNeedsAttention:
 		return 4
-	case control.StateBanned, control.StateExpired, control.StateCreditsExhausted, control.StateKeyMissing:
+	case control.StateWrongAddress, control.StateBanned, control.StateExpired, control.StateCreditsExhausted, control.StateKeyMissing:
 		return 5
 	}
 	return 2

@@ -92,6 +92,14 @@ func action(a Action) string {
 	}
 }
 
+// saying gives a connection the words of its last refusal.
+func saying(c control.Connection, words string) control.Connection {
+	if c.Words = words; c.State == control.StateNeedsAttention {
+		c.NeedsAttention = &control.Attention{Words: words}
+	}
+	return c
+}
+
 func everyState() control.Snapshot {
 	claude := conn("claude", "Claude", "home", control.StateServing, nil)
 	claude.Claude, claude.LowPriorityMode = true, true
@@ -107,6 +115,8 @@ func everyState() control.Snapshot {
 		conn("ban", "Kimi", "old", control.StateBanned, nil),
 		conn("exp", "Gemini", "key of last year that nobody has renewed since then", control.StateExpired, nil),
 		conn("broke", "DeepSeek", "R&D_1", control.StateCreditsExhausted, nil),
+		saying(conn("asked-last", "Z.ai", "team", control.StateNeedsAttention, nil), "You have no access to this model."),
+		saying(conn("page", "OpenRouter", "OpenRouter", control.StateWrongAddress, nil), ""),
 		conn("off", "Ollama", "Ollama", control.StateOff, nil),
 	)
 	s.Health = control.HealthTrouble

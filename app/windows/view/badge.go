@@ -77,9 +77,11 @@ func StateShape(s control.State) (Shape, Role) {
 		return ShapeLock, RoleWarning
 	case control.StateOpen:
 		return ShapeBroken, RoleError
+	case control.StateNeedsAttention:
+		return ShapeHalf, RoleError
 	case control.StateProbing:
 		return ShapeDotted, RolePrimary
-	case control.StateBanned, control.StateExpired, control.StateCreditsExhausted, control.StateKeyMissing:
+	case control.StateBanned, control.StateExpired, control.StateCreditsExhausted, control.StateKeyMissing, control.StateWrongAddress:
 		return ShapeCross, RoleError
 	default:
 		return ShapeRing, RoleDisabled

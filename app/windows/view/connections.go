@@ -140,7 +140,7 @@ func used(c *control.Connection) time.Time {
 // rank orders states by how much they need the user.
 func rank(s control.State) int {
 	order := []control.State{
-		control.StateBanned, control.StateExpired, control.StateCreditsExhausted, control.StateKeyMissing, control.StateOpen,
+		control.StateBanned, control.StateExpired, control.StateCreditsExhausted, control.StateKeyMissing, control.StateWrongAddress, control.StateNeedsAttention, control.StateOpen,
 		control.StateCooling, control.StateProbing, control.StateModelLocked, control.StateDegraded,
 		control.StateServing, control.StateOff,
 	}
@@ -152,7 +152,7 @@ func connectionRow(c *control.Connection, now time.Time) ConnectionRow {
 		ID: c.ID, Name: c.Name, Active: c.Active, Badge: ConnectionBadge(*c, now),
 		Provider: c.ProviderName, ProviderID: c.Provider, Dialects: dialects(c.Dialects), Priority: strconv.Itoa(c.Priority),
 		LastError: lastError(*c), LastUsed: T("never"),
-		Cooling: c.State == control.StateCooling || c.State == control.StateModelLocked,
+		Cooling: Clearable(c, now),
 	}
 	if c.State == control.StateServing || c.State == control.StateOff {
 		row.LastError = "" // it is over; the details still tell of it

@@ -59,7 +59,7 @@ func CooldownList(list []control.Connection, f CooldownFilter, now time.Time) []
 
 func cooldownRank(c *control.Connection, now time.Time) int {
 	switch {
-	case c.State.Terminal():
+	case c.State.Stuck():
 		return 0
 	case sidelined(c, now):
 		return 1
@@ -151,7 +151,7 @@ func Clearable(c *control.Connection, now time.Time) bool {
 	if c.State.Terminal() {
 		return false
 	}
-	return c.State == control.StateCooling || c.State == control.StateModelLocked ||
+	return c.State == control.StateWrongAddress || c.NeedsAttention != nil || c.State == control.StateCooling || c.State == control.StateModelLocked ||
 		c.RateLimitedUntil != nil && c.RateLimitedUntil.After(now) || anyLocked(c, now)
 }
 
@@ -177,7 +177,7 @@ func CooldownsLine(s control.Snapshot, now time.Time) string {
 	for i := range s.Connections {
 		c := &s.Connections[i]
 		switch {
-		case c.State.Terminal():
+		case c.State.Stuck(), c.State == control.StateNeedsAttention:
 			terminal++
 		case c.State != control.StateOff && !c.State.Available():
 			out++

@@ -53,6 +53,9 @@ func reasonWords() map[string]string {
 		"fingerprint_rejection":             T("client refused by the provider"),
 		"foreign_reasoning":                 T("reasoning of another account refused"),
 		"compacted_history":                 T("only another account can read the compacted conversation"),
+		"not_api":                           T("a web page came instead of an answer"),
+		"wrong_address":                     T("wrong address"),
+		"needs_attention":                   T("needs attention"),
 		"off":                               T("switched off"),
 		"tried":                             T("failed already for this request"),
 		"cooling":                           T("cooling"),
@@ -158,9 +161,21 @@ func Dialect(id string) string {
 	return id
 }
 
+// whyOf says why a connection is in its state: in the refusal's own words (ruling
+// 62), else by the reason.
+func whyOf(c control.Connection) string {
+	switch own := i18n.Why(c); {
+	case own != "":
+		return own
+	case c.ErrorCode == 403 && c.Reason == "quota_exhausted": // a refusal is no limit (case Q10)
+		return Reason("auth_error")
+	}
+	return Reason(c.Reason)
+}
+
 // lastError returns the last failure of a connection in words.
 func lastError(c control.Connection) string {
-	word := Reason(c.Reason)
+	word := whyOf(c)
 	if word == "" {
 		word = Reason(c.LastErrorType)
 	}

@@ -3,6 +3,7 @@ package view
 import (
 	"time"
 
+	"breakwater/app/i18n"
 	"breakwater/proxy/control"
 )
 
@@ -107,7 +108,7 @@ func carefulSub(c control.Connection, now time.Time) string { return Story(c, no
 // Story returns what is the matter with a connection in one sentence: what
 // happened, why, until when.
 func Story(c control.Connection, now time.Time) string {
-	why := Reason(c.Reason)
+	why := whyOf(c)
 	if why == "" {
 		why = StateWord(c.State)
 	}
@@ -136,11 +137,15 @@ func Story(c control.Connection, now time.Time) string {
 	case control.StateModelLocked:
 		return Tf("%s: a model is locked%s. Its other models serve.", c.Name, when)
 	case control.StateBanned:
-		return Tf("%s: the provider has closed this account.", c.Name)
+		return saying(Tf("%s: the provider has closed this account.", c.Name), c)
 	case control.StateExpired:
-		return Tf("%s: the credential has expired. Edit it, then test.", c.Name)
+		return saying(Tf("%s: the credential has expired. Edit it, then test.", c.Name), c)
 	case control.StateCreditsExhausted:
-		return Tf("%s: no credit is left. Top up, then test.", c.Name)
+		return saying(Tf("%s: no credit is left. Top up, then test.", c.Name), c)
+	case control.StateNeedsAttention:
+		return saying(Tf("%s: the provider has refused it for more than ten minutes. It is asked last. Check its key and its account.", c.Name), c)
+	case control.StateWrongAddress:
+		return saying(Tf("%s: what answers at its address is not the provider's API. Correct the address, then test.", c.Name), c)
 	case control.StateKeyMissing:
 		return Tf("%s: its key is missing. Type it again.", c.Name)
 	case control.StateOff:
@@ -148,6 +153,14 @@ func Story(c control.Connection, now time.Time) string {
 	default:
 		return Tf("%s is serving.", c.Name)
 	}
+}
+
+// saying adds the refusal's own words to a sentence (ruling 62).
+func saying(sentence string, c control.Connection) string {
+	if own := i18n.Why(c); own != "" {
+		return sentence + " " + Tf("Its words: %s", own)
+	}
+	return sentence
 }
 
 // comeback tells which connection is back first.
@@ -173,7 +186,7 @@ func comeback(s control.Snapshot, now time.Time) string {
 func NeedYou(s control.Snapshot) int {
 	n := 0
 	for _, c := range s.Connections {
-		if c.State.Terminal() || c.State == control.StateKeyMissing {
+		if c.State.Stuck() || c.State == control.StateKeyMissing || c.State == control.StateNeedsAttention {
 			n++
 		}
 	}

@@ -1,6 +1,9 @@
 package view
 
-import "breakwater/proxy/control"
+import (
+	"breakwater/app/i18n"
+	"breakwater/proxy/control"
+)
 
 // Verdict is the result of a connection test in words.
 type Verdict struct {
@@ -9,8 +12,8 @@ type Verdict struct {
 	Text  string
 }
 
-// NewVerdict returns what a connection test found. Upstream text is left out:
-// the closed word of the diagnosis says enough.
+// NewVerdict returns what a connection test found: what to do about it, and the
+// refusal's own words (ruling 62).
 func NewVerdict(r control.TestResult) Verdict {
 	if r.Valid {
 		v := Verdict{ShapeCheck, RoleSuccess, Tf("The provider accepted the credential (%s).", Span(r.LatencyMs))}
@@ -24,7 +27,15 @@ func NewVerdict(r control.TestResult) Verdict {
 	if r.StatusCode == 404 || r.StatusCode == 405 {
 		return Verdict{ShapeCross, RoleWarning, nothingThere(r)}
 	}
-	return Verdict{ShapeCross, verdictRole(r.Diagnosis.Type), verdictText(r) + addressAsked(r)}
+	return Verdict{ShapeCross, verdictRole(r.Diagnosis.Type), verdictText(r) + ownWords(r) + addressAsked(r)}
+}
+
+// ownWords are the refusal's own words, unless all is said without them.
+func ownWords(r control.TestResult) string {
+	if words := i18n.Line(r.Diagnosis.Words); words != "" && r.Diagnosis.Type != "not_api" {
+		return " " + Tf("Its words: %s", Tf("“%s”", words))
+	}
+	return ""
 }
 
 // addressAsked names the address that a test asked (case Q20).

@@ -59,6 +59,8 @@ func TestConnectionBadgeTellsStateAndRest(t *testing.T) {
 		"banned":             {control.StateBanned, nil, ShapeCross, RoleError, "banned"},
 		"expired":            {control.StateExpired, nil, ShapeCross, RoleError, "expired"},
 		"no credit":          {control.StateCreditsExhausted, nil, ShapeCross, RoleError, "no credit"},
+		"needs attention":    {control.StateNeedsAttention, nil, ShapeHalf, RoleError, "needs attention"},
+		"wrong address":      {control.StateWrongAddress, nil, ShapeCross, RoleError, "wrong address"},
 		"off":                {control.StateOff, in(time.Minute), ShapeRing, RoleDisabled, "off"},
 	} {
 		t.Run(name, func(t *testing.T) {
