@@ -51,14 +51,14 @@ type attempt struct {
 	// recovery holds the switches, reopening how often they were made use of.
 	recovery  settings.StreamRecovery
 	reopening resilience.Reopening
-	trimmed   bool         // asked again with fewer tools
-	repeats   int          // of requests whose connection was lost
-	sent      []byte       // the body of the present call
-	removed   int          // how much reasoning of others was taken out of it
-	repairs   int          // calls that followed a refusal of reasoning
-	claude    Subscription // nil: no Claude subscription
-	key       string       // the credential that is sent
-	renewed   bool         // the login was refreshed for this attempt
+	trimmed   bool          // asked again with fewer tools
+	repeats   int           // of requests whose connection was lost
+	sent      []byte        // the body of the present call
+	taken     dialect.Taken // what was taken out of it, of others
+	repairs   int           // calls that followed a refusal of reasoning
+	claude    Subscription  // nil: no Claude subscription
+	key       string        // the credential that is sent
+	renewed   bool          // the login was refreshed for this attempt
 	kept      Kept
 	ahead     time.Duration // of the wall clock when the present call began
 }
@@ -92,7 +92,7 @@ func (c Caller) Do(ctx context.Context, req *Request, to Target, client Client, 
 			out.Usage, out.TTFB, out.Took, out.Mended, out.Kept = a.usage, a.ttfb, time.Since(a.began), a.mended, a.kept
 			out.Repeats = a.repeats
 			out.Usage.Stop = string(a.scrub([]byte(a.usage.Stop)))
-			out.Repairs, out.Removed = a.repairs, a.removed
+			out.Repairs, out.Removed = a.repairs, a.taken.Items
 			a.learn(&out.Result)
 			return out.Result
 		case unchanged:
@@ -371,10 +371,13 @@ func (a *attempt) fit(raw []byte) []byte {
 		return raw
 	}
 	out, taken := a.target.History.Fit(raw)
-	if taken.Any() && taken.Items != a.removed {
+	if taken.Expanded && !a.taken.Expanded {
+		a.watch.Step(control.Step{Kind: control.StepRepaired, Reason: control.HistoryExpanded, Model: a.target.Model})
+	}
+	if taken.Items > 0 && taken.Items != a.taken.Items || taken.Disabled && !a.taken.Disabled && taken.Items == 0 {
 		a.watch.Step(control.Step{Kind: control.StepRepaired, Reason: control.ReasoningRemoved, Count: taken.Items, Model: a.target.Model})
 	}
-	a.removed = taken.Items
+	a.taken = taken
 	return out
 }
 

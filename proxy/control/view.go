@@ -306,6 +306,7 @@ const (
 const (
 	ReasoningRemoved = "reasoning_removed" // taken out: Count
 	ReasoningRefused = "foreign_reasoning" // the connection refused it
+	HistoryExpanded  = "history_expanded"  // an answer that another account stores was written out
 )
 
 // Step is one line of a decision trace.

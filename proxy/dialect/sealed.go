@@ -23,10 +23,13 @@ type Taken struct {
 	Items int // of reasoning
 	// Disabled tells that the request asks for no thinking any more.
 	Disabled bool
+	// Expanded tells that the conversation was written out in place of an answer
+	// that another account stores.
+	Expanded bool
 }
 
 // Any reports whether the request was changed.
-func (t Taken) Any() bool { return t.Items > 0 || t.Disabled }
+func (t Taken) Any() bool { return t.Items > 0 || t.Disabled || t.Expanded }
 
 // history is how a dialect keeps what an account has sealed (ruling 61).
 type history interface {

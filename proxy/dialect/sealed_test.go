@@ -96,7 +96,7 @@ func TestWithoutReasoning(t *testing.T) {
 			}
 			before := tt.in
 			got, taken := WithoutReasoning(tt.d, []byte(tt.in), foreign, tt.forced)
-			if string(got) != tt.want || taken != (Taken{tt.items, tt.disabled}) {
+			if string(got) != tt.want || taken != (Taken{Items: tt.items, Disabled: tt.disabled}) {
 				t.Errorf("got %s, %+v\nwant %s", got, taken, tt.want)
 			}
 			if tt.in != before {
@@ -274,6 +274,7 @@ func FuzzWithoutReasoning(f *testing.F) {
 		`{"model":"m","messages":[{"role":"assistant","content":[{"type":"thinking","thinking":"x","signature":"foreign"}]}]}`,
 		`{"messages":[{"role":"user","content":[{"type":"tool_result"}]},{"role":"assistant","content":[{"type":"redacted_thinking","data":"foreign"}]}],"thinking":{"type":"enabled"},"context_management":{"edits":[{"type":"clear_thinking"}]}}`,
 		`{"input":[{"type":"reasoning","encrypted_content":"foreign"},{"type":"function_call","id":"x"}],"thinking\"":1}`,
+		`{"previous_response_id":"r","input":"x","store":true}`, `{"type":"response.completed","response":{"object":"response","id":"r","output":[{"type":"reasoning"}]}}`,
 		`{"messages":{"a":{"content":[{"type":"thinking"}]}}}`, `{"messages":[[],1,null,"thinking\""],"messages":[]}`, `{"input":[{"type":"compaction","encrypted_content":"foreign"}]}`,
 		`{"messages":[{"reasoning_details":[{"data":"foreign"}]},{"thinking_blocks":[]}]}`, `[]`, ``, `{"messages":[{"role":"assistant","content":[`,
 	} {
@@ -296,6 +297,11 @@ func FuzzWithoutReasoning(f *testing.F) {
 			SealedParts(d, raw, func(Sealed) {})
 			SealedInEvent(d, raw, func(Sealed) {})
 			SealedInAnswer(d, raw, func(Sealed) {})
+			_, items := StoredAnswer(d, raw)
+			if out, ok := Expanded(d, raw, append(Items(d, raw), items...)); ok && json.Valid(raw) && (!json.Valid(out) || Previous(d, out) != "") {
+				t.Fatalf("%s was expanded to %s", raw, out)
+			}
+			Stores(d, raw)
 		}
 	})
 }

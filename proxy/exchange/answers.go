@@ -157,6 +157,9 @@ func untilAfter(wait time.Duration) *time.Time {
 
 // giveUp ends a request for a combo that no target answered.
 func (p *comboPlan) giveUp(_ context.Context, r *run) ending {
+	if end := r.stranded(p.pass.unasked); end != nil {
+		return *end
+	}
 	c := p.unserved(r)
 	if !r.to.Gone() && p.leads(r) {
 		wait, _ := c.NextTry()

@@ -351,3 +351,24 @@ func (r *run) keepHome(plan *resilience.Plan) {
 		return true
 	})
 }
+
+// stranded refuses a request that continues an answer which another account
+// stores, when that account cannot be asked at all: as what it is (ruling 61).
+// Excluded are the targets of the plan, nil before there is one.
+func (r *run) stranded(excluded []exclusion.Exclusion) *ending {
+	talk := r.conversation()
+	if talk == nil || r.Settings.InForce().Failover.MoveCompacted {
+		return nil
+	}
+	owner := talk.Stranded(r.sent.Body.Raw)
+	if owner == "" {
+		return nil
+	}
+	if _, ok := r.Connections.Route(owner); ok {
+		home := slices.ContainsFunc(excluded, func(e exclusion.Exclusion) bool { return e.Reason != exclusion.CompactedHistory })
+		if len(excluded) == 0 || home || len(r.failures) > 0 {
+			return nil
+		}
+	}
+	return r.refuse(refusal.PreviousUnknown())
+}

@@ -108,6 +108,9 @@ type plan interface {
 // rest for a short while only, waits, during which nothing is held.
 func (r *run) carryOut(ctx context.Context, p plan) ending {
 	defer p.end(r)
+	if end := r.stranded(nil); end != nil {
+		return *end
+	}
 	release, end := p.begin(ctx, r)
 	if end != nil {
 		return *end
@@ -154,6 +157,13 @@ func (r *run) split(all []*candidate) resilience.Plan {
 		return blocked
 	})
 	return plan
+}
+
+func exclusionsOf(list []resilience.Exclusion) (out []exclusion.Exclusion) {
+	for _, e := range list {
+		out = append(out, e.Exclusion)
+	}
+	return out
 }
 
 func candidateOf(all []*candidate, c *resilience.Conn) *candidate {
@@ -343,6 +353,9 @@ func (p *single) giveUp(ctx context.Context, r *run) ending {
 	}
 	if f := resilience.Forwardable(r.failures); f != nil {
 		return *r.forward(f, false)
+	}
+	if end := r.stranded(exclusionsOf(p.now.Excluded)); end != nil {
+		return *end
 	}
 	if f := r.passthroughLimit(p.now); f != nil {
 		return *r.forward(f, true)

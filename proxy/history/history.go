@@ -50,6 +50,7 @@ type Memory struct {
 	mu    sync.Mutex
 	items *lru[uint64, item]
 	pairs *lru[pair, struct{}]
+	shelf *shelf
 }
 
 // New returns an empty memory; now is the core's time.
@@ -57,6 +58,7 @@ func New(now func() time.Time) *Memory {
 	return &Memory{
 		now: now, seed: maphash.MakeSeed(),
 		items: newLRU[uint64, item](maxItems, lifetime), pairs: newLRU[pair, struct{}](maxPairs, lifetime),
+		shelf: newShelf(),
 	}
 }
 
@@ -64,7 +66,7 @@ func New(now func() time.Time) *Memory {
 func (m *Memory) Empty() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.items.len() == 0
+	return m.items.len() == 0 && m.shelf.answers.len() == 0
 }
 
 func (m *Memory) digest(seal string) uint64 { return maphash.String(m.seed, seal) }

@@ -244,3 +244,41 @@ func TestMemoryIsBounded(t *testing.T) {
 		}
 	})
 }
+
+// What is kept of stored conversations is bounded in number and in bytes; whose
+// they are stays known for longer than what they say.
+func TestStoredConversationsAreBounded(t *testing.T) {
+	d := newDesk()
+	big := []string{strings.Repeat("x", maxConversation/2)}
+	for i := range 100 {
+		d.keep(fmt.Sprint("r", i), "", alpha, big)
+	}
+	if d.shelf.size > maxStoredBytes {
+		t.Errorf("%d bytes are kept", d.shelf.size)
+	}
+	if by, items := d.answer("r0"); by != "alpha" || items != nil {
+		t.Error("the oldest is still kept whole, or its owner is forgotten")
+	}
+	if _, items := d.answer("r99"); items == nil {
+		t.Error("the newest is not kept")
+	}
+	d.keep("r100", "r99", alpha, big)
+	d.keep("r101", "r100", alpha, big)
+	if _, items := d.answer("r101"); items != nil {
+		t.Error("a conversation grows without end")
+	}
+	d.keep("r102", "never seen", alpha, big)
+	if _, items := d.answer("r102"); items != nil {
+		t.Error("half a conversation is taken for a whole one")
+	}
+	for i := range maxStored {
+		d.keep(fmt.Sprint("small", i), "", alpha, []string{"x"})
+	}
+	if d.shelf.size != maxStored {
+		t.Errorf("%d bytes of %d", d.shelf.size, maxStored)
+	}
+	d.now = t0.Add(lifetime)
+	if by, _ := d.answer("small9"); by != "" || d.shelf.size != maxStored-1 {
+		t.Errorf("after a day %q, %d bytes", by, d.shelf.size)
+	}
+}

@@ -13,6 +13,8 @@ type lru[K comparable, V any] struct {
 	life  time.Duration
 	order *list.List // the most recent first
 	at    map[K]*list.Element
+	// gone is called with what is removed; nil does nothing.
+	gone func(V)
 }
 
 type kept[K comparable, V any] struct {
@@ -62,6 +64,9 @@ func (l *lru[K, V]) remove(key K) {
 	if e, ok := l.at[key]; ok {
 		l.order.Remove(e)
 		delete(l.at, key)
+		if l.gone != nil {
+			l.gone(e.Value.(*kept[K, V]).value) //nolint:forcetypeassert // the same
+		}
 	}
 }
 

@@ -34,23 +34,30 @@ func (m *Memory) Conversation(d dialect.Dialect, owners int) *Conversation {
 type Visit struct {
 	c  *Conversation
 	to Owner
+	// answer and items are those of an answer that the target stores.
+	answer string
+	items  []string
 }
 
 // Visit returns what a target is sent, and learns from what it answers.
-func (c *Conversation) Visit(to Owner) *Visit { return &Visit{c, to} }
+func (c *Conversation) Visit(to Owner) *Visit { return &Visit{c: c, to: to} }
 
-// Fit returns the body without the reasoning that the target is known to refuse.
+// Fit returns the body without the reasoning that the target is known to refuse,
+// and with the conversation in place of an answer that another account stores.
 func (v *Visit) Fit(raw []byte) ([]byte, dialect.Taken) {
 	m := v.c.memory
 	if v.c.quiet && !v.c.repaired {
 		return raw, dialect.Taken{}
 	}
-	return dialect.WithoutReasoning(v.c.dialect, raw, func(s dialect.Sealed) bool {
+	raw, expanded := v.local(raw)
+	out, taken := dialect.WithoutReasoning(v.c.dialect, raw, func(s dialect.Sealed) bool {
 		if v.c.repaired {
 			return !m.owns(s.Seal, v.to)
 		}
 		return m.refuses(s.Seal, v.to)
 	}, v.c.repaired)
+	taken.Expanded = expanded
+	return out, taken
 }
 
 // Refused learns that the target refused the reasoning of the body it was sent.
@@ -84,6 +91,7 @@ func (v *Visit) Answered(sent []byte) {
 	if v.c.quiet && !v.c.repaired {
 		return
 	}
+	v.keepAnswer(sent)
 	v.c.memory.accepted(seals(v.c.dialect, sent, true), v.to)
 }
 
@@ -91,6 +99,7 @@ func (v *Visit) Answered(sent []byte) {
 func (v *Visit) Event(data []byte) {
 	if !v.c.quiet {
 		dialect.SealedInEvent(v.c.dialect, data, v.made)
+		v.store(data)
 	}
 }
 
@@ -98,16 +107,21 @@ func (v *Visit) Event(data []byte) {
 func (v *Visit) Document(doc []byte) {
 	if !v.c.quiet {
 		dialect.SealedInAnswer(v.c.dialect, doc, v.made)
+		v.store(doc)
 	}
 }
 
 func (v *Visit) made(s dialect.Sealed) { v.c.memory.made(s.Seal, v.to) }
 
 // Compacted reports whether the request holds encrypted compaction that others
-// made, so that the account cannot read it.
+// made, or continues an answer that another stores, so that the account cannot
+// read it.
 func (c *Conversation) Compacted(raw []byte, id string) bool {
 	if len(raw) == 0 || c.quiet {
 		return false
+	}
+	if owner := c.Stranded(raw); owner != "" && owner != id {
+		return true
 	}
 	if c.body != &raw[0] {
 		c.body, c.compacted = &raw[0], nil

@@ -48,6 +48,15 @@ func Loop() Notice {
 		"A connection of Breakwater leads back to Breakwater: change its base URL.")
 }
 
+// PreviousUnknown refuses a request that continues an answer which only another
+// account stores, and whose conversation is not known here (ruling 61).
+func PreviousUnknown() Notice {
+	n := notice(http.StatusBadRequest, "invalid_request_error", "previous_response_not_found",
+		"The response before this one is stored by another account, which cannot serve this request. Send the whole conversation.")
+	n.Extra = map[string]any{"param": "previous_response_id"}
+	return n
+}
+
 // Paused refuses everything while the proxy is paused.
 func Paused() Notice {
 	n := notice(http.StatusTooManyRequests, "rate_limit_error", "paused",

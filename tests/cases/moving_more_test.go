@@ -172,3 +172,91 @@ func TestPinsFollowTheAnswers(t *testing.T) {
 		})
 	}
 }
+
+// A request that continues an answer which another account stores gets the
+// conversation written out, or goes to that account (ruling 61).
+func TestStoredAnswersMove(t *testing.T) {
+	const second = `{"model":"gpt-5","previous_response_id":"resp_alpha_1","input":"and"}`
+	first := strings.Replace(scenario.Responses, "m1", "gpt-5", 1)
+	start := func(t *testing.T, first string) (k *scenario.Kit, alpha, beta *sealer) {
+		k = scenario.Start(t)
+		alpha, beta = newSealer(k, "alpha", "openai"), newSealer(k, "beta", "openai")
+		if a := k.Post("/v1/responses", first); a.From() != "alpha" {
+			t.Fatalf("the first turn: %d %s", a.Status, a.Body)
+		}
+		return k, alpha, beta
+	}
+	for name, first := range map[string]string{"a stream": first, "one answer": scenario.NoStream(first)} {
+		t.Run("from known history, "+name, func(t *testing.T) {
+			k, alpha, beta := start(t, first)
+			alpha.limited(1)
+			if a := k.Post("/v1/responses", second); a.Status != 200 || a.From() != "beta" {
+				t.Fatalf("got %d %s", a.Status, a.Body)
+			}
+			calls := beta.calls()
+			want := `{"model":"gpt-5","input":[{"role":"user","content":"hi"},{"type":"message","role":"assistant","status":"completed","content":[{"type":"output_text","text":"from alpha"}]},{"role":"user","content":"and"}]}`
+			if last := string(calls[len(calls)-1]); last != want || len(calls) != 2 { // the reasoning is refused once
+				t.Errorf("beta was sent %q", calls)
+			}
+			// What beta has stored is continued there, and by alpha once it serves.
+			third := strings.Replace(second, "resp_alpha_1", "resp_beta_1", 1)
+			if a := k.Post("/v1/responses", third); a.From() != "beta" || string(beta.calls()[2]) != third {
+				t.Errorf("got %d %s, sent %q", a.Status, a.Body, beta.calls())
+			}
+			k.Clock.Advance(time.Minute)
+			if a := k.Post("/v1/responses", third); a.From() != "alpha" || !bytes.Contains(alpha.calls()[2], []byte("from beta")) {
+				t.Errorf("got %d %s, sent %q", a.Status, a.Body, alpha.calls())
+			}
+		})
+	}
+	t.Run("its owner is asked as it is", func(t *testing.T) {
+		k, alpha, _ := start(t, first)
+		if a := k.Post("/v1/responses", second); a.From() != "alpha" || string(alpha.calls()[1]) != second {
+			t.Errorf("got %d %s", a.Status, a.Body)
+		}
+	})
+	t.Run("unknown history goes to its owner only", func(t *testing.T) {
+		// The first turn continued what nobody here has seen.
+		k, alpha, beta := start(t, `{"model":"gpt-5","previous_response_id":"resp_old","input":"hi"}`)
+		alpha.limited(1)
+		if a := k.Post("/v1/responses", second); a.Status != 429 || len(beta.calls()) != 0 {
+			t.Errorf("got %d after %d calls: %s", a.Status, len(beta.calls()), a.Body)
+		}
+		k.Clock.Advance(time.Minute)
+		if a := k.Post("/v1/responses", second); a.From() != "alpha" {
+			t.Errorf("got %d %s", a.Status, a.Body)
+		}
+	})
+	t.Run("unknown history of an owner that is gone", func(t *testing.T) {
+		k, _, beta := start(t, `{"model":"gpt-5","previous_response_id":"resp_old","input":"hi"}`)
+		newSealer(k, "gamma", "openai")
+		if err := k.Facade().DeleteConnection(t.Context(), k.Connection("alpha").ID); err != nil {
+			t.Fatal(err)
+		}
+		if a := k.Post("/v1/responses", second); a.Status != 400 || !strings.Contains(a.Body, "previous_response_not_found") || len(beta.calls()) != 0 {
+			t.Errorf("got %d after %d calls: %s", a.Status, len(beta.calls()), a.Body)
+		}
+	})
+	t.Run("an answer that nobody knows is the provider's to judge", func(t *testing.T) {
+		k, alpha, _ := start(t, first)
+		unknown := strings.Replace(second, "resp_alpha_1", "resp_old", 1)
+		if a := k.Post("/v1/responses", unknown); a.From() != "alpha" || string(alpha.calls()[1]) != unknown {
+			t.Errorf("got %d %s", a.Status, a.Body)
+		}
+	})
+	t.Run("what is not stored is not kept", func(t *testing.T) {
+		k, alpha, beta := start(t, strings.Replace(first, `"stream"`, `"store":false,"stream"`, 1))
+		alpha.limited(1)
+		if a := k.Post("/v1/responses", second); a.From() != "beta" || string(beta.calls()[0]) != second {
+			t.Errorf("got %d %s", a.Status, a.Body)
+		}
+	})
+	t.Run("switched off, the request goes on as it is", func(t *testing.T) {
+		k, alpha, beta := start(t, first)
+		failover(t, k, `{"moveHistory":false}`)
+		alpha.limited(1)
+		if k.Post("/v1/responses", second); len(beta.calls()) != 1 || string(beta.calls()[0]) != second {
+			t.Errorf("beta was sent %q", beta.calls())
+		}
+	})
+}

@@ -124,7 +124,7 @@ func holdWord(hold string) string {
 	case "context_requirements":
 		return T("context window too small")
 	case "compacted_history":
-		return T("only another account can read the compacted conversation")
+		return T("only another account can read the conversation")
 	}
 	return T("no connection can take it")
 }

@@ -95,7 +95,9 @@ func step(a control.Activity, s control.Step, now time.Time) Line {
 	case control.StepRepaired:
 		l.Shape, l.Role = ShapeSkip, RoleMuted
 		l.Title = Tf("The request was changed for %s", name)
-		l.Sub = sentence(N(s.Count, "removed %d reasoning item made by another account", "removed %d reasoning items made by another account", s.Count), "")
+		if l.Sub = sentence(Reason(s.Reason), ""); s.Count > 0 {
+			l.Sub = sentence(N(s.Count, "removed %d reasoning item made by another account", "removed %d reasoning items made by another account", s.Count), "")
+		}
 	case control.StepLeft:
 		l.Shape, l.Role = ShapeLeave, RoleMuted
 		l.Title = T("The client went away")
