@@ -45,7 +45,7 @@ func (a *attempt) refusal(o outcome.Outcome, status int, header http.Header, bod
 	// Neither target nor request is at fault, and the account that can read the
 	// conversation may be among those that follow.
 	o.Class, o.Scope, o.Fallback, o.Cooldown, o.SkipBreaker = outcome.Neutral, outcome.ScopeRequest, true, 0, true
-	o.Terminal = outcome.NotTerminal
+	o.Terminal, o.Row = outcome.NotTerminal, classify.RowForeign
 	return a.fail(o, header, body)
 }
 

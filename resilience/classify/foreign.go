@@ -31,6 +31,10 @@ var foreignCodes = words("invalid_encrypted_content", "thinking_signature_invali
 // plainText takes out what vendors and relays quote names with.
 var plainText = strings.NewReplacer("`", "", "'", "", `"`, "", "\\", "", "‘", "", "’", "")
 
+// RowForeign is the name of the judgement on a refusal that names reasoning of
+// another account and was not mended: no opinion is asked about it (ruling 55 b).
+const RowForeign = "foreign-history"
+
 // ForeignHistory reports whether an error with this status names reasoning that
 // another account made, and that the upstream therefore cannot read. Status 0 is
 // that of an error event in a stream.
