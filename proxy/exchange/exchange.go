@@ -304,16 +304,15 @@ func (r *run) conversation() *history.Conversation {
 		return nil
 	}
 	if r.talk == nil {
-		r.talk = r.History.Conversation(r.req.Dialect, len(r.owners()))
+		r.talk = r.History.Conversation(r.req.Dialect, len(speakers(r.Connections, r.req.Dialect)))
 	}
 	return r.talk
 }
 
-// owners are the connections that speak the request's dialect, whatever state
-// they are in.
-func (r *run) owners() []*control.Route {
-	return slices.DeleteFunc(slices.Clone(r.Connections.Routes()), func(route *control.Route) bool {
-		_, ok := route.Endpoint(r.req.Dialect)
+// speakers are the connections that speak a dialect, whatever state they are in.
+func speakers(c Connections, d dialect.Dialect) []*control.Route {
+	return slices.DeleteFunc(slices.Clone(c.Routes()), func(route *control.Route) bool {
+		_, ok := route.Endpoint(d)
 		return !ok
 	})
 }
@@ -336,7 +335,7 @@ func (r *run) keepHome(plan *resilience.Plan) {
 	}
 	raw := r.sent.Body.Raw
 	foreign := func(t resilience.Target) bool { return talk.Compacted(raw, t.Conn.ID()) }
-	if !slices.ContainsFunc(plan.Targets, foreign) || !slices.ContainsFunc(r.owners(), func(route *control.Route) bool {
+	if !slices.ContainsFunc(plan.Targets, foreign) || !slices.ContainsFunc(speakers(r.Connections, r.req.Dialect), func(route *control.Route) bool {
 		return !talk.Compacted(raw, route.Record.ID)
 	}) {
 		return
