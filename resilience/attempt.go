@@ -68,7 +68,7 @@ func (a *Attempt) reportTest(now time.Time, o outcome.Outcome) {
 	c := a.target.Conn
 	switch o.Class {
 	case outcome.Success:
-		a.e.TestPassed(c.id)
+		a.e.TestPassed(c.id, a.target.Model)
 	case outcome.Failure:
 		c.mu.Lock()
 		defer c.mu.Unlock()

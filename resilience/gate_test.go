@@ -142,7 +142,7 @@ func TestProviderWindowGate(t *testing.T) {
 	})
 	t.Run("a reset and a good test are ways out", func(t *testing.T) {
 		r, c := window(t, 15, time.Second)
-		r.TestPassed("a")
+		r.TestPassed("a", "")
 		if why, _ := r.excluded(c, "m1"); why != "" {
 			t.Errorf("after the test: %s", why)
 		}

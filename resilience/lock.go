@@ -92,6 +92,7 @@ func (c *Conn) lockModel(a *Attempt, now time.Time, o outcome.Outcome) bool {
 		}
 	}
 	rules := c.cfg.Load().lock
+	f.Stated = o.UsedHint && o.HintSource != classify.SourceRule || o.QuotaResetHint > 0
 	switch {
 	case o.UsedHint, o.HintSource == classify.SourceRule:
 		// Stated waits are not capped (ruling 10), nor is what an operator's rule
@@ -191,15 +192,22 @@ func (c *Conn) clearLocks(e *Engine, now time.Time, model, why string) int {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	n := 0
+	c.relock(e, now, why, func() { n = c.locks.Clear(now, model) })
+	return n
+}
+
+// relock changes the locks and tells which of them are gone. The caller holds
+// c.mu.
+func (c *Conn) relock(e *Engine, now time.Time, why string, change func()) {
 	active := c.locks.Active(now)
-	n := c.locks.Clear(now, model)
+	change()
 	c.publishLocks(now)
 	for _, l := range active {
 		if c.until(now, l.Model).IsZero() {
 			c.lifted(e, now, l.Model, why)
 		}
 	}
-	return n
 }
 
 // Lockout is one active model lockout, for views.

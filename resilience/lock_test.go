@@ -305,11 +305,11 @@ func TestLockRecovery(t *testing.T) {
 	})
 	t.Run("resets lift locks", func(t *testing.T) {
 		for name, lift := range map[string]func(*rig) int{
-			"connection reset": func(r *rig) int { return r.ClearConnection("a").Lockouts },
-			"connection test":  func(r *rig) int { r.TestPassed("a"); return 1 },
-			"breaker reset":    func(r *rig) int { return r.ResetBreakers() },
-			"by model":         func(r *rig) int { return r.ClearLockouts("gemini", "a", "m1") },
-			"all":              func(r *rig) int { return r.ClearLockouts("", "", "") },
+			"connection reset":               func(r *rig) int { return r.ClearConnection("a").Lockouts },
+			"ruling 66 a token of the model": func(r *rig) int { r.TestPassed("a", "m1"); return 1 },
+			"breaker reset":                  func(r *rig) int { return r.ResetBreakers() },
+			"by model":                       func(r *rig) int { return r.ClearLockouts("gemini", "a", "m1") },
+			"all":                            func(r *rig) int { return r.ClearLockouts("", "", "") },
 		} {
 			r, c := locked(t, 1)
 			if n := lift(r); n != 1 {
@@ -317,6 +317,13 @@ func TestLockRecovery(t *testing.T) {
 			}
 			if why, _ := r.excluded(c, "m1"); why != "" || len(r.Lockouts()) != 0 {
 				t.Errorf("%s left it %q", name, why)
+			}
+		}
+		for _, proves := range []string{"", "m2"} { // a list, and another model (ruling 66)
+			r, c := locked(t, 1)
+			r.TestPassed("a", proves)
+			if why, _ := r.excluded(c, "m1"); why == "" {
+				t.Errorf("a test of %q lifted it", proves)
 			}
 		}
 		r, _ := locked(t, 1)
@@ -377,20 +384,20 @@ func TestServerFaultLocksAModelForSeconds(t *testing.T) {
 	}
 }
 
-// The operator's reset leaves a terminal connection as it is, its locked
-// models included (settings sheet §6.1).
+// The operator's reset lifts everything of a terminal connection but that state:
+// also its locked models (ruling 66, in place of settings sheet §6.1).
 func TestResetLeavesATerminalConnectionAlone(t *testing.T) {
 	r := newRig(t)
 	c := r.conn("a", "gemini", perModel)
 	r.mark(c, "m1", answer{status: 429, body: `{"error":{"message":"slow down"}}`})
 	r.mark(c, "m2", answer{status: 401, body: `{"error":{"message":"bad key"}}`})
-	if got := r.ClearConnection("a"); !got.Found || got.Cleared || got.Lockouts != 0 || got.Terminal != outcome.Expired {
+	if got := r.ClearConnection("a"); !got.Found || got.Cleared || got.Lockouts != 1 || got.Terminal != outcome.Expired {
 		t.Errorf("%+v", got)
 	}
-	if n := len(r.Lockouts()); n != 1 {
+	if n := len(r.Lockouts()); n != 0 {
 		t.Errorf("%d models are locked", n)
 	}
-	if got := r.ResetConnection("a"); !got.Cleared || got.Lockouts != 1 || got.Terminal != outcome.NotTerminal {
+	if got := r.ResetConnection("a"); !got.Cleared || got.Lockouts != 0 || got.Terminal != outcome.NotTerminal {
 		t.Errorf("new credentials: %+v", got)
 	}
 }

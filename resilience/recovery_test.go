@@ -252,10 +252,43 @@ func TestWaysOut(t *testing.T) {
 		}
 		free(r, c)
 	})
-	t.Run("P09 good connection test", func(t *testing.T) {
+	t.Run("P09 ruling 66 what the provider has stated outlasts a good test", func(t *testing.T) {
+		for _, proves := range []string{"", "m1"} {
+			r, c := cooled(t)
+			r.TestPassed("alpha", proves)
+			if why, _ := r.excluded(c, "m1"); why != "cooling" {
+				t.Errorf("after a test of %q: %q", proves, why)
+			}
+		}
+	})
+	t.Run("P09 ruling 66 the provider's own figures", func(t *testing.T) {
 		r, c := cooled(t)
-		r.TestPassed("alpha")
+		r.QuotaProved("alpha")
 		free(r, c)
+	})
+	t.Run("ruling 66 a guessed wait falls by what a test proves", func(t *testing.T) {
+		for _, tt := range []struct {
+			name   string
+			answer answer
+			proves string
+			lifted bool
+		}{
+			{"a rate by a list", answer{status: 429, body: "slow down"}, "", false},
+			{"a rate by a token", answer{status: 429, body: "slow down"}, "m1", true},
+			{"a fault by a list", answer{status: 503, body: "oops"}, "", true},
+			{"a fault by a token", answer{status: 503, body: "oops"}, "m1", true},
+			{"a stated fault", answer{status: 503, header: map[string][]string{"Retry-After": {"60"}}}, "m1", false},
+			{"no credit", answer{status: 402, body: "payment required"}, "", true},
+			{"a refused key", answer{status: 401, body: "bad key"}, "", true},
+		} {
+			r := newRig(t)
+			c := r.conn("alpha", "acme")
+			r.mark(c, "m1", tt.answer)
+			r.TestPassed("alpha", tt.proves)
+			if why, _ := r.excluded(c, "m1"); (why == "") != tt.lifted {
+				t.Errorf("%s: %q", tt.name, why)
+			}
+		}
 	})
 	t.Run("a reset keeps terminal states, new credentials lift them", func(t *testing.T) {
 		r := newRig(t)
@@ -270,7 +303,7 @@ func TestWaysOut(t *testing.T) {
 		if got := r.ClearConnection("nobody"); got.Found {
 			t.Error("found nobody")
 		}
-		r.TestPassed("nobody")
+		r.TestPassed("nobody", "")
 	})
 	t.Run("a reset of one provider leaves the others alone", func(t *testing.T) {
 		r := newRig(t)

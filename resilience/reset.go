@@ -16,25 +16,56 @@ type ClearResult struct {
 }
 
 // ClearConnection is the operator's reset: it forgets the cooldown, the errors,
-// the backoff level and the model lockouts of a connection. A terminal state
-// stays (guide §3, "Gestor de tiempos de espera").
+// the backoff level, the model lockouts of a connection, and the opt-in window of
+// its provider. A terminal state stays (guide §3, "Gestor de tiempos de espera";
+// ruling 66).
 func (e *Engine) ClearConnection(id string) ClearResult { return e.clear(id, false, "reset") }
 
 // ResetConnection also lifts a terminal state: the credential has changed.
 func (e *Engine) ResetConnection(id string) ClearResult { return e.clear(id, true, "credentials") }
 
-// TestPassed takes a good connection test: every error of the connection is
-// forgotten, its terminal state included, and a DEGRADED breaker closes; OPEN
-// and HALF_OPEN stay (guide §1).
-func (e *Engine) TestPassed(id string) {
-	e.clear(id, true, "test")
+// TestPassed takes a good connection test, which lifts what it proves (ruling
+// 66). A list of models proves key and transport: the terminal state and the
+// errors go, and a DEGRADED breaker closes; OPEN and HALF_OPEN stay (guide §1). A
+// token that a model has generated also disproves that model's lockouts and what
+// was guessed about rates. What the provider has stated stays until its end.
+// model is empty where only the list was read.
+func (e *Engine) TestPassed(id, model string) {
 	c := e.Connection(id)
 	if c == nil {
 		return
 	}
-	c.provider.breaker.TestPassed(e.clock.Now())
+	defer e.out.flush()
+	now := e.clock.Now()
+	c.provider.breaker.TestPassed(now)
 	c.provider.succeed()
-	e.out.flush()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.forgetPace()
+	if model != "" {
+		c.relock(e, now, "test", func() { c.locks.Prove(now, model) })
+	}
+	if from := c.state.Status; c.state.Disproved(now, model != "") && c.state.Clear(true) {
+		c.cleared(e, now, from, "test")
+	}
+}
+
+// QuotaProved takes figures of the provider's usage endpoint by which no window
+// is used up: what rests for its quota or its rate is back, also before a stated
+// end (ruling 66).
+func (e *Engine) QuotaProved(id string) {
+	c := e.Connection(id)
+	if c == nil {
+		return
+	}
+	defer e.out.flush()
+	now := e.clock.Now()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.relock(e, now, "usage", c.locks.ProveQuota)
+	if from := c.state.Status; c.state.OfQuota() && c.state.Clear(false) {
+		c.cleared(e, now, from, "usage")
+	}
 }
 
 // AddressChanged lifts what the former address of a connection was found guilty
@@ -58,17 +89,13 @@ func (e *Engine) clear(id string, force bool, why string) ClearResult {
 	if c == nil {
 		return ClearResult{}
 	}
-	if t := c.seen.Load().terminal; t != outcome.NotTerminal && !force {
-		return ClearResult{Found: true, Terminal: t} // nothing at all, its lockouts stay too (settings sheet §6.1)
-	}
 	defer e.out.flush()
 	now := e.clock.Now()
 	r := ClearResult{Found: true, Lockouts: c.clearLocks(e, now, "", why)}
+	c.provider.succeed()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.counted.Reset()
-	c.pace = cooldown.Pace{}
-	c.recent.Store(false)
+	c.forgetPace()
 	from := c.state.Status
 	if c.state.Clear(force) {
 		r.Cleared = true
@@ -76,6 +103,14 @@ func (e *Engine) clear(id string, force bool, why string) ClearResult {
 	}
 	r.Terminal = c.state.Terminal()
 	return r
+}
+
+// forgetPace clears the breaker's dedup key and the window gate's pace. The
+// caller holds c.mu.
+func (c *Conn) forgetPace() {
+	c.counted.Reset()
+	c.pace = cooldown.Pace{}
+	c.recent.Store(false)
 }
 
 // ResetBreakers closes every breaker and lifts every model lockout; connection

@@ -89,7 +89,7 @@ func (l *limiter) refused(q *Queues, call Call, said heard, now time.Time) (less
 	}
 	// A second 429 without a word about time does not lift a pause.
 	if until := later(now.Add(wait), paused); until.After(now) {
-		l.reserve = reservoir{on: true, amount: afterPause, next: until}
+		l.reserve = holding(now, until, 0, afterPause, false)
 		lesson.Pause = until.Sub(now)
 	}
 	// The connection is cooled for what the answer states, whatever the queue
@@ -113,7 +113,7 @@ func (l *limiter) told(q *Queues, said heard, wall, now time.Time) {
 	switch {
 	case said.remaining < 0:
 	case said.remaining*10 < said.limit:
-		l.reserve = reservoir{on: true, left: said.remaining, amount: said.limit, next: now.Add(said.reset), again: true}
+		l.reserve = holding(now, now.Add(said.reset), said.remaining, said.limit, true)
 	case said.remaining*2 > said.limit:
 		l.learned, l.reserve = 0, reservoir{}
 	}

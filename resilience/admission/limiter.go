@@ -3,6 +3,8 @@ package admission
 import (
 	"container/list"
 	"time"
+
+	"breakwater/resilience/clock"
 )
 
 // limiter paces the calls of one key. Queues.mu guards it.
@@ -44,13 +46,17 @@ func (t *ticket) settle(granted bool, err error) {
 type reservoir struct {
 	on           bool
 	left, amount int64
-	next         time.Time // when it is filled to amount
-	again        bool      // … and then every minute; else it is gone a minute later
+	next         time.Time     // when it is filled to amount, wall time: a sleep counts
+	span         time.Duration // how long that was when it was set, the bound after a clock step
+	again        bool          // … and then every minute; else it is gone a minute later
 	filled       bool
 }
 
 // free returns when the next start is possible.
 func (r *reservoir) free(now time.Time) time.Time {
+	if r.on && clock.Stepped(now, r.next, r.span) {
+		r.next = clock.Wall(now.Add(r.span))
+	}
 	for r.on && !now.Before(r.next) {
 		if r.filled && !r.again {
 			*r = reservoir{}
@@ -58,11 +64,24 @@ func (r *reservoir) free(now time.Time) time.Time {
 		}
 		r.left, r.filled = r.amount, true
 		r.next = r.next.Add(time.Minute * (1 + now.Sub(r.next)/time.Minute))
+		r.span = time.Minute
 	}
 	if !r.on || r.left > 0 {
 		return now
 	}
 	return r.next
+}
+
+// pause reports whether nothing starts because of a refusal, and until when; a
+// used up allowance is no pause.
+func (r *reservoir) pause(now time.Time) (until time.Time, paused bool) {
+	until = r.free(now)
+	return until, r.on && !r.again && until.After(now)
+}
+
+// holding is a reservoir that gives n again from a time on.
+func holding(now, until time.Time, left, amount int64, again bool) reservoir {
+	return reservoir{on: true, left: left, amount: amount, next: clock.Wall(until), span: until.Sub(now), again: again}
 }
 
 func (r *reservoir) take() {

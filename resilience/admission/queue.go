@@ -80,8 +80,8 @@ func (q *Queues) Configure(s *settings.Settings, conns []Conn) {
 	}
 }
 
-// Forget drops what the provider of a connection taught, pauses included: the
-// operator's reset.
+// Forget drops what the provider of a connection taught, pauses included: a
+// user's clear, or a new key (ruling 66).
 func (q *Queues) Forget(connection string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -92,12 +92,45 @@ func (q *Queues) forget(connection string) {
 	for key, k := range q.restored {
 		if k.Connection == connection {
 			delete(q.restored, key)
+			q.dirty = true
 		}
 	}
 	now := time.Now()
 	for _, l := range q.limiters {
 		if l.conn.ID == connection {
+			q.dirty = q.dirty || l.known.Limit > 0
 			l.forget()
+			l.dispatch(q, now)
+		}
+	}
+}
+
+// Resume lifts the pauses of the queues that match; what was learned of limits
+// stays (resilience/reset, ruling 66).
+func (q *Queues) Resume(match func(connection string) bool) {
+	q.resume(func(l *limiter) bool { return match(l.conn.ID) })
+}
+
+// ResumeModel lifts the pause of the queue that stands for a model of a
+// connection, or for any of its models when it is empty: the model was unlocked.
+// The queue of a whole connection is none.
+func (q *Queues) ResumeModel(connection, model string) {
+	q.resume(func(l *limiter) bool {
+		if !l.scoped || l.conn.ID != connection {
+			return false
+		}
+		key, _ := limiterKey(l.conn.Provider, connection, model, "")
+		return model == "" || l.key == key
+	})
+}
+
+func (q *Queues) resume(match func(*limiter) bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	now := time.Now()
+	for _, l := range q.limiters {
+		if _, paused := l.reserve.pause(now); paused && match(l) {
+			l.reserve = reservoir{}
 			l.dispatch(q, now)
 		}
 	}

@@ -75,7 +75,54 @@ type QueueView struct {
 	Remaining       int64
 	Spacing         time.Duration // in force
 	Held            time.Duration // how long nothing can start
+	// Scoped tells that it stands for a part of the connection's models.
+	Scoped bool
+	// Pause is how long a refusal keeps everything from starting, Allowance how
+	// long a used up allowance does, Learned the spacing that the provider taught.
+	Pause, Allowance, Learned time.Duration
 }
+
+func (l *limiter) view(now time.Time) QueueView {
+	v := QueueView{
+		Key: l.key, Connection: l.conn.ID, Queued: int64(l.queue.Len()), Running: l.running, Limit: l.known.Limit,
+		Remaining: l.known.Remaining, Spacing: l.spacing(), Held: max(0, l.held(now).Sub(now)), Scoped: l.scoped, Learned: l.learned,
+	}
+	if until, paused := l.reserve.pause(now); paused {
+		v.Pause = until.Sub(now)
+	} else {
+		v.Allowance = max(0, until.Sub(now))
+	}
+	return v
+}
+
+// ViewsOf returns the queues of one connection that have something to tell of
+// waits: a pause, a used up allowance, a learned limit.
+func (q *Queues) ViewsOf(connection string) []QueueView {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	c := q.conns[connection]
+	if c == nil {
+		return nil
+	}
+	key, isScoped := limiterKey(c.Provider, c.ID, "", "")
+	if l := q.limiters[key]; !isScoped {
+		if l == nil || !l.taught() {
+			return nil
+		}
+		return []QueueView{l.view(time.Now())}
+	}
+	var views []QueueView
+	for _, l := range q.limiters {
+		if l.conn == c && l.taught() {
+			views = append(views, l.view(time.Now()))
+		}
+	}
+	slices.SortFunc(views, func(a, b QueueView) int { return strings.Compare(a.Key, b.Key) })
+	return views
+}
+
+// taught reports whether the provider has taught anything.
+func (l *limiter) taught() bool { return l.reserve.on || l.learned > 0 || l.known.Limit > 0 }
 
 // Views returns all limiters, by key.
 func (q *Queues) Views() []QueueView {
@@ -83,9 +130,7 @@ func (q *Queues) Views() []QueueView {
 	defer q.mu.Unlock()
 	now, views := time.Now(), make([]QueueView, 0, len(q.limiters))
 	for _, l := range q.limiters {
-		views = append(views, QueueView{
-			l.key, l.conn.ID, int64(l.queue.Len()), l.running, l.known.Limit, l.known.Remaining, l.spacing(), max(0, l.held(now).Sub(now)),
-		})
+		views = append(views, l.view(now))
 	}
 	slices.SortFunc(views, func(a, b QueueView) int { return strings.Compare(a.Key, b.Key) })
 	return views

@@ -20,6 +20,13 @@ const (
 // MaxStated is the ceiling of every deadline, stated or stored (rulings 9, 10).
 const MaxStated = 30 * 24 * time.Hour
 
+// The sources of a deadline that no provider has stated: our own ladder, and an
+// operator's rule.
+const (
+	sourceLadder = "ladder"
+	sourceRule   = "rule"
+)
+
 // State is what is remembered of one connection (guide §2, "Campos por
 // conexión"). It is a value machine: the owner serialises the calls.
 type State struct {
@@ -235,6 +242,36 @@ func (s *State) Warm(now time.Time) bool {
 	return true
 }
 
+// Stated reports that the provider itself named the end of the cooldown: only
+// that end, a clear, a new key or the provider's own figures lift it (ruling 66).
+func (s *State) Stated() bool {
+	switch s.Source {
+	case "", sourceLadder, sourceRule:
+		return false
+	}
+	return true
+}
+
+// OfQuota reports whether the cooldown is for a quota that was used up, or for a
+// rate that was exceeded.
+func (s *State) OfQuota() bool {
+	switch s.Reason {
+	case outcome.ReasonQuota, outcome.ReasonRateLimit, outcome.ReasonConcurrencyLimited, outcome.ReasonModelCapacity:
+		return true
+	}
+	return false
+}
+
+// Disproved reports whether a good connection test disproves the state: a
+// terminal one and an old error always, a cooldown unless it was stated; one for
+// a rate only when a token was generated (ruling 66).
+func (s *State) Disproved(now time.Time, generated bool) bool {
+	if s.Terminal() != outcome.NotTerminal || s.Cooling(now).IsZero() {
+		return true
+	}
+	return !s.Stated() && (generated || !s.OfQuota())
+}
+
 func (s *State) clear() bool {
 	if s.Clean() {
 		return false
@@ -259,7 +296,7 @@ func source(o outcome.Outcome) string {
 	case o.HintSource != "":
 		return o.HintSource
 	case o.Cooldown > 0:
-		return "ladder"
+		return sourceLadder
 	default:
 		return ""
 	}

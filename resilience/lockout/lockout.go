@@ -59,6 +59,9 @@ type Failure struct {
 	Base     time.Duration
 	Exact    time.Duration
 	Verified bool
+	// Stated tells that the provider itself named the wait: it falls only by its
+	// end, a clear, a new key or the provider's own figures (ruling 66).
+	Stated bool
 }
 
 // Lock is one model that is locked out.
@@ -69,6 +72,7 @@ type Lock struct {
 	Count  int
 	span   time.Duration
 	key    key
+	stated bool // by the provider
 }
 
 // entry is a lock with its streak; it outlives the lock for as long as the
@@ -121,7 +125,7 @@ func (s *Set) Fail(now time.Time, f Failure, r Rules) (Lock, bool) {
 		e.resetAfter = defaultReset
 	}
 	if until := clock.Wall(now.Add(wait)); until.After(e.Until) { // a longer lock stays
-		e.Until, e.span = until, wait
+		e.Until, e.span, e.stated = until, wait, f.Stated
 	}
 	s.evict(now)
 	return e.Lock, true
@@ -240,6 +244,29 @@ func (s *Set) Clear(now time.Time, model string) int {
 	delete(s.rejected, model)
 	delete(s.cuts, model)
 	return n
+}
+
+// Prove lifts what a token that the model has generated disproves: its locks
+// but for those that the provider has stated (ruling 66).
+func (s *Set) Prove(now time.Time, model string) {
+	family := QuotaModel(s.provider, model)
+	for k, e := range s.entries {
+		if k.hits(model, family) && !(e.stated && e.Until.After(now)) {
+			delete(s.entries, k)
+		}
+	}
+	delete(s.rejected, model)
+	delete(s.cuts, model)
+}
+
+// ProveQuota lifts what the provider's own figures disprove: the locks that were
+// set because a quota was used up or a rate exceeded.
+func (s *Set) ProveQuota() {
+	for k, e := range s.entries {
+		if e.Reason == ReasonQuota || e.Reason == ReasonRateLimited {
+			delete(s.entries, k)
+		}
+	}
 }
 
 // Active returns the locks that hold now, the longest first.
