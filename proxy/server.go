@@ -87,6 +87,7 @@ func New(o Options) *Server {
 		s.limits = DefaultLimits()
 	}
 	s.exchanger = s.newExchanger()
+	s.svc.Remember(s.exchanger.Waits())
 	s.http = &http.Server{
 		Handler: s.attend(s.guard(s.routes(o.API))), ConnContext: withConn, ConnState: s.count,
 		ReadHeaderTimeout: s.limits.Head, IdleTimeout: keepAliveTimeout,

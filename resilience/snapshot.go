@@ -34,6 +34,7 @@ type Status struct {
 	Until            time.Time // when State ends by itself
 	TestStatus       string
 	RateLimitedUntil time.Time // zero when the cooldown is over
+	GatedUntil       time.Time // end of the opt-in provider window, zero while that lets through
 	Reason           outcome.Reason
 	BackoffLevel     int
 	ErrorCode        int
@@ -82,6 +83,9 @@ func (e *Engine) ConnectionStatus(c *Conn) Status {
 	gated := time.Time{}
 	if cfg.gate {
 		gated = later(c.provider.cooling(now), c.pace.Cooling(now, cfg.pace))
+	}
+	if gated.After(now) {
+		st.GatedUntil = gated
 	}
 	st.Lockouts = c.lockouts(now)
 	st.State, st.Until = c.effective(now, verdict, st, gated)

@@ -124,6 +124,9 @@ func (s *Service) refreshUsage(r *Route, k claude.Key, bearer string) {
 				before := s.quota.Get(r.Record.ID)
 				s.quota.Put(r.Record.ID, snap)
 				s.tellLow(r, before, s.quota.Get(r.Record.ID))
+				if proves(&snap, now) {
+					s.liftOf(UsageProved, r)
+				}
 			}
 		}
 		s.markState()

@@ -12,6 +12,7 @@ import (
 	"breakwater/proxy/catalog"
 	"breakwater/resilience"
 	"breakwater/resilience/exclusion"
+	"breakwater/resilience/lockout"
 	"breakwater/resilience/outcome"
 )
 
@@ -112,9 +113,8 @@ func (s *Service) TestConnection(ctx context.Context, id string) (TestResult, er
 	if r != nil {
 		s.keepList(ctx, r, got.Models)
 	}
-	if res.Valid {
-		s.engine.TestPassed(id)
-		s.markState()
+	if res.Valid && r != nil {
+		s.proved(r, got.Model)
 	} else if found.Class == outcome.Failure && r != nil {
 		// On record, without a penalty (sheet §3.11, step 10).
 		s.engine.BeginTest(resilience.Target{Conn: r.Conn}).Report(found)
@@ -131,10 +131,7 @@ func (s *Service) ClearCooldown(_ context.Context, id string) error {
 	if !ok {
 		return ErrNotFound
 	}
-	s.retryRefresh(r)
-	s.engine.ClearConnection(id)
-	s.slow.Forget(id)
-	s.markState()
+	s.liftOf(WaitsCleared, r)
 	return nil
 }
 
@@ -144,15 +141,19 @@ func (s *Service) ClearLockouts(_ context.Context, f LockoutFilter) (int, error)
 	if p, ok := catalog.Lookup(provider); ok {
 		provider = p.ID
 	}
-	return s.engine.ClearLockouts(provider, f.ConnectionID, f.Model), nil
+	l := Lifting{Event: ModelsUnlocked, Model: f.Model}
+	for _, r := range s.Routes() {
+		if (provider == "" || lockout.Canonical(provider) == lockout.Canonical(r.Conn.Provider())) &&
+			(f.ConnectionID == "" || strings.EqualFold(f.ConnectionID, r.Record.ID)) {
+			l.Routes = append(l.Routes, r)
+		}
+	}
+	return s.lift(l), nil
 }
 
 // ResetBreakers closes every breaker and returns how many there were.
 func (s *Service) ResetBreakers(context.Context) (int, error) {
-	n := s.engine.ResetBreakers()
-	s.guard.Reset()
-	s.markState()
-	return n, nil
+	return s.lift(Lifting{Event: BreakersReset, Routes: s.Routes()}), nil
 }
 
 // ResetBreaker closes the breaker of one provider.
@@ -160,20 +161,19 @@ func (s *Service) ResetBreaker(_ context.Context, provider string) (int, error) 
 	if p, ok := catalog.Lookup(provider); ok {
 		provider = p.ID
 	}
-	var names []string
+	names := []string{}
 	for _, b := range s.engine.Breakers() {
 		if b.Name == provider || strings.HasPrefix(b.Name, provider+":") {
 			names = append(names, b.Name)
 		}
 	}
-	n := s.engine.ResetProvider(names...)
+	l := Lifting{Event: BreakersReset, Breakers: names}
 	for _, r := range s.Routes() {
 		if slices.Contains(names, r.breakerName()) {
-			s.guard.Forget(s.guardKey(r))
+			l.Routes = append(l.Routes, r)
 		}
 	}
-	s.markState()
-	return n, nil
+	return s.lift(l), nil
 }
 
 // MaxPause is the longest pause that ends by itself.

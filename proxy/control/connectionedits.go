@@ -194,15 +194,17 @@ func (s *Service) keepEdit(ctx context.Context, id string, patch ConnectionPatch
 	if r.Record.BaseURL != old.Record.BaseURL {
 		s.forgetList(ctx, r)
 	}
-	if e.newKey {
+	switch {
+	case e.newKey || old.Record.Credential != r.Record.Credential:
 		// A terminal state lasts until the credential changes (guide §2).
-		s.engine.ResetConnection(id)
-		s.quota.Forget(id)
+		s.liftOf(KeyChanged, r)
+	case r.Record.DisableCooling && !old.Record.DisableCooling:
+		s.liftOf(CoolingOff, r)
 	}
 	if !r.sameAddress(old) {
-		s.engine.AddressChanged(id)
+		s.liftOf(AddressChanged, r)
 	}
-	if r.login != nil && (e.newKey || r.tokenURL() != old.tokenURL() || e.rec.ClientID != old.Record.ClientID || e.rec.TokenFormat != old.Record.TokenFormat) {
+	if r.login != nil && (r.tokenURL() != old.tokenURL() || e.rec.ClientID != old.Record.ClientID || e.rec.TokenFormat != old.Record.TokenFormat) {
 		// What failed so far was another way of refreshing.
 		s.guard.Forget(connectionGuard(id))
 		r.login.unblock()
@@ -242,9 +244,7 @@ func (s *Service) dropConnection(ctx context.Context, id string) (gone bool, err
 		return false, fmt.Errorf("delete the connection: %w", err)
 	}
 	s.setRoutes(slices.DeleteFunc(slices.Clone(s.Routes()), func(r *Route) bool { return r == old }))
-	s.engine.Remove(id)
-	s.quota.Forget(id)
-	s.claude.forget(id)
+	s.liftOf(ConnectionGone, old)
 	s.forget(id)
 	s.endLeases(ctx, lease.ConnectionIneligible, func(l lease.Lease) bool { return l.ConnectionID == id })
 	if err := s.dropFromCombos(ctx, id); err != nil {

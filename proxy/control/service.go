@@ -105,6 +105,7 @@ type Service struct {
 	seq           atomic.Uint64
 	shows         atomic.Uint64 // requests to show the window
 	version       atomic.Uint64 // changes of state
+	waits         waitPlaces
 
 	drilling sync.Mutex // one drill at a time
 	edit     sync.Mutex // one command changes connections or settings at a time; never held over the keychain or a user's file
@@ -132,6 +133,7 @@ func New(ctx context.Context, cfg Config) (*Service, error) {
 		stateDirty: make(chan struct{}, 1), listened: make(chan struct{}, 1), useDirty: make(chan struct{}, 1), loginsDirty: make(chan struct{}, 1), stop: make(chan struct{}),
 	}
 	s.leases.changed = make(chan struct{}, 1)
+	s.rememberOwn()
 	s.engine = resilience.New(resilience.Config{
 		Clock: cfg.Clock, Settings: settings.Seeded(s.env), Store: cfg.Store, OnChange: s.changed,
 	})

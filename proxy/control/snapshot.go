@@ -60,7 +60,7 @@ func (s *Service) queued() map[string]int {
 
 // view shows one connection.
 func (s *Service) view(r *Route) Connection {
-	rec, st := r.Record, s.engine.ConnectionStatus(r.Conn)
+	rec := r.Record
 	c := Connection{
 		ID: rec.ID, Provider: rec.Provider, ProviderName: r.Provider.Name, Name: rec.Name,
 		AuthType: string(r.Provider.Profile), Credential: rec.Credential, HasSecret: r.hasSecret(),
@@ -68,28 +68,18 @@ func (s *Service) view(r *Route) Connection {
 		DefaultModel: rec.DefaultModel, Models: rec.Models, Priority: rec.Priority, Active: rec.Active,
 		DisableCooling: rec.DisableCooling, Claude: isClaude(r.Provider),
 		LowPriorityMode: rec.LowPriorityMode, AutoLimitReset: rec.AutoLimitReset, RateLimitProtection: rec.RateLimitProtection, Limits: rec.Limits,
-		Offers: r.models,
-		State:  State(st.State), Until: s.Real(st.Until),
-		TestStatus: st.TestStatus, RateLimitedUntil: s.Real(st.RateLimitedUntil), BackoffLevel: st.BackoffLevel,
-		Reason: string(st.Reason), Source: st.LastErrorSource, RawHint: st.RawHint, Words: st.Words,
-		ErrorCode: st.ErrorCode, LastErrorType: st.LastErrorType, LastErrorAt: s.Real(st.LastErrorAt),
+		Offers:   r.models,
 		InFlight: int(r.Use.InFlight.Load()), Served: r.Use.Served.Load(), Failed: r.Use.Failed.Load(),
 	}
-	if st.Attention.Needed() {
-		c.NeedsAttention = &Attention{Since: *s.Real(st.Attention.Since), Words: st.Attention.Words}
+	for _, m := range s.waits.list() {
+		m.Show(r, &c)
 	}
 	if rec.Active && r.keyMissing() {
 		c.State, c.Until, c.Reason = StateKeyMissing, nil, string(exclusion.KeyMissing)
 	}
 	c.LeasedUntil = s.leasedUntil(rec.ID)
-	for _, l := range st.Lockouts {
-		c.Lockouts = append(c.Lockouts, Lockout{Model: l.Model, Reason: l.Reason, Until: *s.Real(l.Until), FailureCount: l.FailureCount})
-	}
-	s.slowUntil(r, &c)
 	c.ClientID, c.TokenURL, c.TokenFormat = rec.ClientID, rec.TokenURL, rec.TokenFormat
-	c.LoginRefresh = s.refreshView(r)
 	c.ProxyURL, c.HasProxyLogin = rec.ProxyURL, r.proxy != rec.ProxyURL
-	s.claudeView(r, &c)
 	if c.Models == nil {
 		c.Models = []string{}
 	}

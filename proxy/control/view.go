@@ -172,6 +172,7 @@ type Connection struct {
 	Lockouts       []Lockout  `json:"lockouts,omitempty"`    // models that are left out, the longest first
 	// Slow lists the models that are asked last for a while (ruling 69).
 	Slow     []SlowTarget `json:"slow,omitempty"`
+	Waits    []Wait       `json:"waits,omitempty"` // what else holds requests back
 	InFlight int          `json:"inFlight"`
 	Queued   int          `json:"queued"` // requests that wait for a turn
 	Served   int64        `json:"served"` // answers since start

@@ -232,6 +232,26 @@ func (w *passthroughLimits) get(e resilience.Exclusion) (resilience.Failure, boo
 	return f, ok && e.Reason == exclusion.Cooling && !e.Until.IsZero() && !e.Until.After(f.Until)
 }
 
+// Lift implements control.WaitMemory: whatever may lift the cooldown of such a limit
+// makes the way in which it was reported a thing of the past.
+func (w *passthroughLimits) Lift(l *control.Lifting) {
+	switch l.Event {
+	case control.WaitsCleared, control.KeyChanged, control.UsageProved, control.CoolingOff, control.ConnectionGone:
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		for _, r := range l.Routes {
+			delete(w.last, r.Record.ID)
+		}
+	case control.ListRead, control.TokenGenerated, control.BreakersReset, control.ModelsUnlocked: // the cooldown stays
+	}
+}
+
+// Show implements control.WaitMemory: such a limit is seen as its cooldown.
+func (*passthroughLimits) Show(*control.Route, *control.Connection) {}
+
+// Waits returns what the exchanger remembers of waits.
+func (e *Exchanger) Waits() control.WaitMemory { return &e.passthrough }
+
 // passthroughLimit returns the original refusal when nothing is left but the limit of the
 // client's own subscription and it lasts (ruling 42).
 func (r *run) passthroughLimit(now resilience.Plan) *resilience.Failure {

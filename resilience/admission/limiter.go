@@ -11,6 +11,7 @@ import (
 type limiter struct {
 	key    string
 	scoped bool // stands for a part of the connection's models only
+	model  string
 	conn   *connState
 
 	running int64

@@ -165,7 +165,11 @@ func (q *Queues) find(call Call, now time.Time) *limiter {
 		return nil
 	}
 	key, isScoped := limiterKey(c.Provider, c.ID, call.Model, call.Family)
-	return q.limiter(c, key, isScoped, now)
+	l := q.limiter(c, key, isScoped, now)
+	if l.model == "" {
+		l.model = call.Model
+	}
+	return l
 }
 
 // Acquire waits for the call's turn, at most maxWaitMs. The depth is checked

@@ -75,8 +75,10 @@ type QueueView struct {
 	Remaining       int64
 	Spacing         time.Duration // in force
 	Held            time.Duration // how long nothing can start
-	// Scoped tells that it stands for a part of the connection's models.
+	// Scoped tells that it stands for a part of the connection's models, Model is
+	// the one that it was first used for.
 	Scoped bool
+	Model  string
 	// Pause is how long a refusal keeps everything from starting, Allowance how
 	// long a used up allowance does, Learned the spacing that the provider taught.
 	Pause, Allowance, Learned time.Duration
@@ -85,7 +87,7 @@ type QueueView struct {
 func (l *limiter) view(now time.Time) QueueView {
 	v := QueueView{
 		Key: l.key, Connection: l.conn.ID, Queued: int64(l.queue.Len()), Running: l.running, Limit: l.known.Limit,
-		Remaining: l.known.Remaining, Spacing: l.spacing(), Held: max(0, l.held(now).Sub(now)), Scoped: l.scoped, Learned: l.learned,
+		Remaining: l.known.Remaining, Spacing: l.spacing(), Held: max(0, l.held(now).Sub(now)), Scoped: l.scoped, Model: l.model, Learned: l.learned,
 	}
 	if until, paused := l.reserve.pause(now); paused {
 		v.Pause = until.Sub(now)

@@ -90,6 +90,17 @@ func (s *Lanes) End(now time.Time, connection string) {
 	}
 }
 
+// Lift ends what keeps a connection's lanes from being entered: a spent budget
+// and a wait that was too long. A lane that is active stays.
+func (s *Lanes) Lift(connection string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, k := range s.known.of(connection) {
+		l := s.known.get(k)
+		l.budget, l.cooling = deadline{}, deadline{}
+	}
+}
+
 // Forget drops everything about a connection that was removed.
 func (s *Lanes) Forget(connection string) {
 	s.mu.Lock()
