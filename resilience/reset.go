@@ -2,6 +2,7 @@ package resilience
 
 import (
 	"slices"
+	"time"
 
 	"breakwater/resilience/cooldown"
 	"breakwater/resilience/outcome"
@@ -113,13 +114,22 @@ func (c *Conn) forgetPace() {
 	c.recent.Store(false)
 }
 
+// reset lifts what a reset of its breaker lifts of a connection: its locks, and
+// its part in the opt-in provider window.
+func (c *Conn) reset(e *Engine, now time.Time) {
+	c.clearLocks(e, now, "", "reset")
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.forgetPace()
+}
+
 // ResetBreakers closes every breaker and lifts every model lockout; connection
 // cooldowns stay (ruling 31). It returns how many breakers there were.
 func (e *Engine) ResetBreakers() int {
 	n := e.resetBreakers()
 	now := e.clock.Now()
 	for _, c := range e.allConns() {
-		c.clearLocks(e, now, "", "reset")
+		c.reset(e, now)
 	}
 	e.out.flush()
 	return n
@@ -139,7 +149,7 @@ func (e *Engine) ResetProvider(names ...string) int {
 	}
 	for _, c := range e.allConns() {
 		if slices.Contains(names, c.provider.name) {
-			c.clearLocks(e, now, "", "reset")
+			c.reset(e, now)
 		}
 	}
 	return n

@@ -36,6 +36,8 @@ func (m *memory) APIKeys(context.Context) ([]KeyRecord, error)           { retur
 func (m *memory) MaxActivityID(context.Context) (int64, error)           { return 0, nil }
 func (m *memory) SetActivityLimit(int)                                   {}
 func (m *memory) SaveConnectionState(resilience.ConnectionState)         {}
+func (m *memory) SaveBreaker(resilience.BreakerState)                    {}
+func (m *memory) DeleteBreakers()                                        {}
 func (m *memory) SaveConnection(context.Context, ConnectionRecord) error { return nil }
 func (m *memory) DeleteConnection(context.Context, string) error         { return nil }
 

@@ -139,8 +139,9 @@ func TestBreakerSurvivesARestart(t *testing.T) {
 	}
 }
 
-// Case P09: an operator's reset and a good connection test are ways out of a
-// cooldown, and they last.
+// Case P09: an operator's reset and a new key are ways out of a stated cooldown,
+// and they last; what the provider has stated outlasts a connection test (ruling
+// 66).
 func TestWaysOutOfACooldown(t *testing.T) {
 	out := map[string]func(t *testing.T, k *scenario.Kit, id string){
 		"case P09 reset": func(t *testing.T, k *scenario.Kit, id string) {
@@ -148,10 +149,9 @@ func TestWaysOutOfACooldown(t *testing.T) {
 				t.Fatal(err)
 			}
 		},
-		"case P09 connection test": func(t *testing.T, k *scenario.Kit, id string) {
-			res, err := k.Facade().TestConnection(t.Context(), id)
-			if err != nil || !res.Valid {
-				t.Fatalf("%+v, %v", res, err)
+		"case P09 new key": func(t *testing.T, k *scenario.Kit, id string) {
+			if _, err := k.Facade().EditConnection(t.Context(), id, control.ConnectionPatch{APIKey: new("another-key")}); err != nil {
+				t.Fatal(err)
 			}
 		},
 	}
@@ -173,6 +173,24 @@ func TestWaysOutOfACooldown(t *testing.T) {
 				t.Errorf("afterwards: %d %s", a.Status, a.Body)
 			}
 		})
+	}
+}
+
+// Case P09 as ruling 66 has it: a list of models says nothing about a reset that
+// the provider has named.
+func TestAStatedResetOutlastsATest(t *testing.T) {
+	k := scenario.Start(t)
+	c := k.Add("alpha", "demo")
+	k.Sim.Account("alpha").Script(simulator.Status(429).WithHeader("Retry-After", "561635"))
+	k.Post("/v1/messages", scenario.Messages)
+	if res, err := k.Facade().TestConnection(t.Context(), c.ID); err != nil || !res.Valid {
+		t.Fatalf("%+v, %v", res, err)
+	}
+	if s := k.Connection("alpha"); s.State != control.StateCooling {
+		t.Errorf("alpha is %s", s.State)
+	}
+	if a := k.Post("/v1/messages", scenario.Messages); a.Status != 429 || !strings.Contains(a.ErrorMessage(), "local decision") {
+		t.Errorf("%d %s", a.Status, a.Body)
 	}
 }
 

@@ -99,6 +99,9 @@ func rearm(t *testing.T, k *scenario.Kit, id string) {
 	if err != nil || !res.Valid {
 		t.Errorf("the test says %+v, %v", res, err)
 	}
+	if err := k.Facade().ClearCooldown(t.Context(), id); err != nil { // a stated wait outlasts a test (ruling 66)
+		t.Error(err)
+	}
 	if _, err := k.Facade().ResetBreakers(t.Context()); err != nil {
 		t.Error(err)
 	}
