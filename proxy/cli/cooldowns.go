@@ -34,7 +34,7 @@ func (c *call) resting(ctx context.Context) (resting, error) {
 	}
 	snap, err := f.Snapshot(ctx)
 	for _, k := range snap.Connections {
-		if outOfRouting(k) || len(k.Lockouts) > 0 {
+		if outOfRouting(k) || len(k.Lockouts) > 0 || len(k.Waits) > 0 {
 			out.Connections = append(out.Connections, k)
 		}
 	}
@@ -83,6 +83,18 @@ func listCooldowns(ctx context.Context, c *call) error {
 				rows = append(rows, []string{"model", k.Name + "/" + l.Model, "locked", left(&l.Until), l.Reason})
 			}
 		}
+		for _, k := range all.Connections {
+			for _, x := range k.Waits {
+				name, why := k.Name, ""
+				if x.Model != "" {
+					name += "/" + x.Model
+				}
+				if x.Kind == control.WaitLearnedLimit {
+					why = fmt.Sprintf("one request every %d ms", x.SpacingMs)
+				}
+				rows = append(rows, []string{"wait", name, string(x.Kind), left(x.Until), why})
+			}
+		}
 		for _, b := range all.Breakers {
 			rows = append(rows, []string{"breaker", b.Provider, b.State, left(b.Until), b.LastFailureKind})
 		}
@@ -118,6 +130,11 @@ func clearCooldowns(fs *flag.FlagSet) action {
 		cleared := []string{}
 		for _, k := range targets {
 			if k.State.Terminal() {
+				if len(k.Lockouts)+len(k.Waits) > 0 { // the state stays, the rest goes
+					if err := c.facade.ClearCooldown(ctx, k.ID); err != nil {
+						return fmt.Errorf("%s: %w", k.Name, err)
+					}
+				}
 				fmt.Fprintf(c.Err, "%s is %s: mend its account or key, then run breakwater connections test %q.\n", k.Name, k.State, k.Name)
 				continue
 			}

@@ -37,16 +37,18 @@ type Facade interface {
 	// this order; ids left out keep their order behind the named ones.
 	ReorderConnections(ctx context.Context, ids []string) error
 	// TestConnection asks the provider whether the credential works; a good
-	// answer lifts every cooldown and terminal state of the connection.
+	// answer lifts what it proves: terminal states and faults, and with a generated
+	// token also guessed waits for a rate (ruling 66).
 	TestConnection(ctx context.Context, id string) (TestResult, error)
-	// ClearCooldown puts a cooling connection back into routing. Terminal
-	// states stay (guide, "Gestor de tiempos de espera").
+	// ClearCooldown puts a cooling connection back into routing: whatever remembers
+	// a wait of it forgets that. Terminal states stay (guide, "Gestor de tiempos de
+	// espera"; ruling 66).
 	ClearCooldown(ctx context.Context, id string) error
 	// ClearLockouts makes locked models available again and returns how many
 	// there were. Empty fields of the filter match everything (ruling 27).
 	ClearLockouts(ctx context.Context, which LockoutFilter) (int, error)
-	// ResetBreakers closes every breaker and lifts every model lockout; it
-	// returns how many breakers there were (POST /api/resilience/reset, ruling
+	// ResetBreakers closes every breaker and lifts every model lockout and every
+	// pause of a queue; it returns how many breakers there were (POST /api/resilience/reset, ruling
 	// 31).
 	ResetBreakers(ctx context.Context) (int, error)
 	// ResetBreaker is ResetBreakers for one provider: by a breaker's name, or by a

@@ -70,6 +70,8 @@ type cooldownRow struct {
 	Words               string        `json:"words,omitempty"` // the refusal's own
 	NeedsAttention      bool          `json:"needsAttention,omitempty"`
 	Lockouts            []lockoutItem `json:"lockouts"`
+	// Waits is what else holds requests back (ruling 66).
+	Waits []control.Wait `json:"waits,omitempty"`
 }
 
 // lockoutItem is a locked model.
@@ -103,7 +105,7 @@ func cooldownOf(c control.Connection, now time.Time) cooldownRow {
 		ID: c.ID, Provider: c.Provider, Name: c.Name, AuthType: c.AuthType, Priority: c.Priority, Active: c.Active,
 		Status: rowStatus(c, now), TestStatus: c.TestStatus, RateLimitedUntil: c.RateLimitedUntil,
 		CooldownRemainingMs: remainingMs(c, now), BackoffLevel: c.BackoffLevel, LastErrorAt: c.LastErrorAt,
-		Lockouts: []lockoutItem{},
+		Lockouts: []lockoutItem{}, Waits: c.Waits,
 	}
 	for _, l := range c.Lockouts {
 		row.Lockouts = append(row.Lockouts, lockoutItem{l.Model, l.Reason, max(0, l.Until.Sub(now).Milliseconds())})
@@ -120,10 +122,14 @@ func cooldownOf(c control.Connection, now time.Time) cooldownRow {
 
 // remainingMs is how long the connection still cools, never negative.
 func remainingMs(c control.Connection, now time.Time) int64 {
-	if c.RateLimitedUntil == nil {
-		return 0
+	var left int64
+	if c.RateLimitedUntil != nil {
+		left = max(0, c.RateLimitedUntil.Sub(now).Milliseconds())
 	}
-	return max(0, c.RateLimitedUntil.Sub(now).Milliseconds())
+	if c.State == control.StateCooling && c.Until != nil { // a paused queue, an opt-in window
+		left = max(left, c.Until.Sub(now).Milliseconds())
+	}
+	return left
 }
 
 // rowStatus is the first of the guide's words that is true (sheet §6.1).
@@ -150,7 +156,7 @@ func terminal(c control.Connection) bool {
 
 // clearable reports whether there is anything to clear (sheet §6.1).
 func clearable(c control.Connection) bool {
-	return len(c.Lockouts) > 0 || c.RateLimitedUntil != nil || c.ErrorCode != 0 || c.LastErrorType != "" ||
+	return len(c.Lockouts) > 0 || len(c.Waits) > 0 || c.RateLimitedUntil != nil || c.ErrorCode != 0 || c.LastErrorType != "" ||
 		c.TestStatus != "" && c.TestStatus != "active"
 }
 
@@ -224,6 +230,13 @@ func (a *api) clearCooldowns(r *http.Request) (int, any, error) {
 		case !in.wants(c, named):
 		case terminal(c):
 			res.SkippedTerminal++
+			// The state stays, whatever else holds the connection back goes (ruling 66).
+			if len(c.Lockouts)+len(c.Waits) > 0 {
+				if err := a.facade.ClearCooldown(r.Context(), c.ID); err != nil && !errors.Is(err, control.ErrNotFound) {
+					return 0, nil, err
+				}
+				res.LockoutsCleared += len(c.Lockouts)
+			}
 		case !clearable(c):
 			res.Unchanged++
 		default:

@@ -234,6 +234,20 @@ func TestCooldownManager(t *testing.T) {
 		b.run(t, scenario{method: "POST", path: path, body: `{"connectionIds":["cooling","healthy","nobody"]}`, status: 200, calls: []string{"ClearCooldown"}, want: []string{`"cleared":1,"unchanged":1,"skippedTerminal":0`}})
 		b.run(t, scenario{method: "GET", path: path, status: 200, not: []string{`"status":"cooling_down"`}, want: []string{`"status":"terminal"`}})
 	})
+	t.Run("ruling 66 other waits are shown and cleared", func(t *testing.T) {
+		soon := t0.Add(time.Minute)
+		b.fake.Change(func(s *control.Snapshot) {
+			s.Connections = []control.Connection{
+				{ID: "paused", Provider: "openai", Name: "P", Active: true, State: control.StateCooling, Until: &soon, TestStatus: "active", Waits: []control.Wait{{Kind: control.WaitQueuePause, Until: &soon}}},
+				{ID: "paced", Provider: "openai", Name: "Q", Active: true, State: control.StateServing, TestStatus: "active", Waits: []control.Wait{{Kind: control.WaitLearnedLimit, SpacingMs: 990, Limit: 60}}},
+			}
+		})
+		b.run(t, scenario{method: "GET", path: path, status: 200, want: []string{
+			`"id":"paused"`, `"status":"cooling_down"`, `"cooldownRemainingMs":60000`, `"waits":[{"kind":"queue_pause","until":"2030-01-02T12:01:00Z"}]`,
+			`"waits":[{"kind":"learned_limit","spacingMs":990,"limit":60}]`,
+		}})
+		b.run(t, scenario{method: "POST", path: path, body: `{"all":true}`, status: 200, calls: []string{"ClearCooldown", "ClearCooldown"}, want: []string{`"cleared":2,"unchanged":0`}})
+	})
 	t.Run("case 108 all of a provider", func(t *testing.T) {
 		coolingFive(b.fake)
 		b.run(t, scenario{method: "POST", path: path, body: `{"all":true,"provider":"anthropic"}`, status: 200, want: []string{`"cleared":1,"unchanged":1,"skippedTerminal":1`}})

@@ -80,6 +80,9 @@ func CooldownRowOf(c *control.Connection, now time.Time) CooldownRow {
 	if t := end(c, now); !t.IsZero() && !r.Terminal {
 		r.Remaining, r.RemainingTip = Left(t, now), Tf("until %s", Exact(t))
 	}
+	for _, w := range c.Waits {
+		r.RemainingTip = strings.TrimPrefix(r.RemainingTip+"  ·  "+waitLine(w, now), "  ·  ")
+	}
 	locked := Locked(*c, now)
 	var tips []string
 	for _, l := range locked {
@@ -93,6 +96,30 @@ func CooldownRowOf(c *control.Connection, now time.Time) CooldownRow {
 		r.LockedMore = Tf("and %d more", len(locked)-1)
 	}
 	return r
+}
+
+// waitLine says what else holds requests back.
+func waitLine(w control.Wait, now time.Time) string {
+	line := ""
+	switch w.Kind {
+	case control.WaitQueuePause:
+		line = T("the queue is paused")
+	case control.WaitAllowance:
+		line = T("the provider has nothing left for now")
+	case control.WaitLearnedLimit:
+		return Tf("one request every %s, as the provider taught", Span(w.SpacingMs))
+	case control.WaitQuotaWindow:
+		line = T("a quota window is used up")
+	case control.WaitProviderWindow:
+		line = T("the provider rests")
+	}
+	if w.Model != "" {
+		line = w.Model + ": " + line
+	}
+	if w.Until != nil {
+		line += ", " + Until(*w.Until, now)
+	}
+	return line
 }
 
 func lockLine(l control.Lockout, now time.Time) string {
@@ -129,13 +156,16 @@ func end(c *control.Connection, now time.Time) time.Time {
 	for _, l := range c.Lockouts {
 		later(&l.Until)
 	}
+	for _, w := range c.Waits {
+		later(w.Until)
+	}
 	return out
 }
 
 // sidelined reports whether a connection, or a model of it, is out of routing
 // for a reason that is not the user's own switch.
 func sidelined(c *control.Connection, now time.Time) bool {
-	if Clearable(c, now) {
+	if out(c, now) {
 		return true
 	}
 	switch c.State {
@@ -145,11 +175,19 @@ func sidelined(c *control.Connection, now time.Time) bool {
 	return true
 }
 
-// Clearable reports whether a clear changes anything: there is a cooldown or a
-// lockout, and no terminal state above it.
+// Clearable reports whether a clear changes anything: there is a cooldown, a
+// lockout or another wait, and no terminal state above it.
 func Clearable(c *control.Connection, now time.Time) bool {
+	return !c.State.Terminal() && (out(c, now) || len(c.Waits) > 0)
+}
+
+// out reports whether something that a clear lifts keeps requests out.
+func out(c *control.Connection, now time.Time) bool {
 	if c.State.Terminal() {
 		return false
+	}
+	if slices.ContainsFunc(c.Waits, func(w control.Wait) bool { return w.Kind.Holds() && (w.Until == nil || w.Until.After(now)) }) {
+		return true
 	}
 	return c.State == control.StateWrongAddress || c.NeedsAttention != nil || c.State == control.StateCooling || c.State == control.StateModelLocked ||
 		c.RateLimitedUntil != nil && c.RateLimitedUntil.After(now) || anyLocked(c, now)

@@ -58,6 +58,33 @@ func TestCooldownRowsListWhatIsOutOfRouting(t *testing.T) {
 	}
 }
 
+// Ruling 66: what else holds requests back is listed with its end, and what only
+// spaces them can be cleared but keeps nothing out.
+func TestCooldownRowTellsOtherWaits(t *testing.T) {
+	soon := coolNow.Add(5 * time.Minute)
+	for _, tt := range []struct {
+		wait   control.Wait
+		listed bool
+		left   string
+		tip    string
+	}{
+		{control.Wait{Kind: control.WaitQueuePause, Until: &soon}, true, "5 min 00 s", "the queue is paused, in 5 min 00 s"},
+		{control.Wait{Kind: control.WaitAllowance, Until: &soon, Model: "m1"}, true, "5 min 00 s", "m1: the provider has nothing left for now"},
+		{control.Wait{Kind: control.WaitQuotaWindow, Until: &soon}, true, "5 min 00 s", "a quota window is used up"},
+		{control.Wait{Kind: control.WaitProviderWindow, Until: &soon}, true, "5 min 00 s", "the provider rests"},
+		{control.Wait{Kind: control.WaitLearnedLimit, SpacingMs: 1500}, false, "", "one request every 1.5 s, as the provider taught"},
+	} {
+		s := control.Snapshot{Connections: []control.Connection{{ID: "x", State: control.StateServing, Active: true, Waits: []control.Wait{tt.wait}}}}
+		rows := cooldownRows(s, CooldownFilter{Healthy: true}, coolNow)
+		if r := rows[0]; !r.Clearable || r.Remaining != tt.left || !strings.Contains(r.RemainingTip, tt.tip) {
+			t.Errorf("%s: %q, tip %q, clearable %v", tt.wait.Kind, r.Remaining, r.RemainingTip, r.Clearable)
+		}
+		if n := Sidelined(s, coolNow); (n == 1) != tt.listed {
+			t.Errorf("%s: the rail counts %d", tt.wait.Kind, n)
+		}
+	}
+}
+
 func TestCooldownRowTellsTheLongestOfConnectionAndLockouts(t *testing.T) {
 	rows := cooldownRows(coolSnapshot(), CooldownFilter{}, coolNow)
 	cool, lock, poor, open := rows[2], rows[1], rows[0], rows[3]
