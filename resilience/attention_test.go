@@ -71,7 +71,7 @@ func TestNeedsAttentionIsAskedLast(t *testing.T) {
 func TestAttentionIsLifted(t *testing.T) {
 	for name, lift := range map[string]func(*rig, *Conn){
 		"success": func(r *rig, c *Conn) { r.try(c, "m", success()) },
-		"test":    func(r *rig, c *Conn) { r.TestPassed(c.ID()) },
+		"test":    func(r *rig, c *Conn) { r.TestPassed(c.ID(), "") },
 		"key":     func(r *rig, c *Conn) { r.ResetConnection(c.ID()) },
 		"clear":   func(r *rig, c *Conn) { r.ClearConnection(c.ID()) },
 	} {
@@ -170,7 +170,7 @@ func TestWrongAddress(t *testing.T) {
 		"a failed test": {func(r *rig) { r.BeginTest(Target{Conn: r.Connection("a")}).Report(failure(429, time.Second)) }, false},
 		"an edit":       {func(r *rig) { r.conn("a", "one") }, false},
 		"a new address": {func(r *rig) { r.AddressChanged("a") }, true},
-		"a good test":   {func(r *rig) { r.TestPassed("a") }, true},
+		"a good test":   {func(r *rig) { r.TestPassed("a", "") }, true},
 		"a clear":       {func(r *rig) { r.ClearConnection("a") }, true},
 		"a new key":     {func(r *rig) { r.ResetConnection("a") }, true},
 		"a new server":  {func(r *rig) { r.conn("a", "custom:elsewhere") }, true},

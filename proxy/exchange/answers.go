@@ -242,7 +242,7 @@ func (w *passthroughLimits) Lift(l *control.Lifting) {
 		for _, r := range l.Routes {
 			delete(w.last, r.Record.ID)
 		}
-	case control.ListRead, control.TokenGenerated, control.BreakersReset, control.ModelsUnlocked: // the cooldown stays
+	case control.ListRead, control.TokenGenerated, control.BreakersReset, control.ModelsUnlocked, control.AddressChanged: // the cooldown stays
 	}
 }
 
