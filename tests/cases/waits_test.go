@@ -13,7 +13,7 @@ import (
 // queue; what puts the connection back into routing lifts both.
 func TestAStatedWaitIsLiftedWhole(t *testing.T) {
 	text := func(s string) simulator.Step {
-		return simulator.Status(429).WithBody("application/json", `{"error":{"message":"` + s + `","type":"rate_limit_error"}}`)
+		return simulator.Status(429).WithBody("application/json", `{"error":{"message":"`+s+`","type":"rate_limit_error"}}`)
 	}
 	refusals := map[string]simulator.Step{
 		"in words":        text("Rate limit reached. Please try again in 20 minutes."),
