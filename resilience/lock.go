@@ -193,13 +193,13 @@ func (c *Conn) clearLocks(e *Engine, now time.Time, model, why string) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	n := 0
-	c.relock(e, now, why, func() { n = c.locks.Clear(now, model) })
+	relock(c, e, now, why, func() { n = c.locks.Clear(now, model) })
 	return n
 }
 
 // relock changes the locks and tells which of them are gone. The caller holds
 // c.mu.
-func (c *Conn) relock(e *Engine, now time.Time, why string, change func()) {
+func relock(c *Conn, e *Engine, now time.Time, why string, change func()) {
 	active := c.locks.Active(now)
 	change()
 	c.publishLocks(now)

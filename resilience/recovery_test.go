@@ -263,7 +263,7 @@ func TestWaysOut(t *testing.T) {
 	})
 	t.Run("P09 ruling 66 the provider's own figures", func(t *testing.T) {
 		r, c := cooled(t)
-		r.QuotaProved("alpha")
+		QuotaProved(r.Engine, "alpha")
 		free(r, c)
 	})
 	t.Run("ruling 66 a guessed wait falls by what a test proves", func(t *testing.T) {

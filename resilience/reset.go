@@ -42,11 +42,11 @@ func (e *Engine) TestPassed(id, model string) {
 	c.provider.succeed()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.forgetPace()
+	forgetPace(c)
 	if model != "" {
-		c.relock(e, now, "test", func() { c.locks.Prove(now, model) })
+		relock(c, e, now, "test", func() { c.locks.Prove(now, model) })
 	}
-	if from := c.state.Status; c.state.Disproved(now, model != "") && c.state.Clear(true) {
+	if from := c.state.Status; cooldown.Disproved(&c.state, now, model != "") && c.state.Clear(true) {
 		c.cleared(e, now, from, "test")
 	}
 }
@@ -54,7 +54,7 @@ func (e *Engine) TestPassed(id, model string) {
 // QuotaProved takes figures of the provider's usage endpoint by which no window
 // is used up: what rests for its quota or its rate is back, also before a stated
 // end (ruling 66).
-func (e *Engine) QuotaProved(id string) {
+func QuotaProved(e *Engine, id string) {
 	c := e.Connection(id)
 	if c == nil {
 		return
@@ -63,8 +63,8 @@ func (e *Engine) QuotaProved(id string) {
 	now := e.clock.Now()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.relock(e, now, "usage", c.locks.ProveQuota)
-	if from := c.state.Status; c.state.OfQuota() && c.state.Clear(false) {
+	relock(c, e, now, "usage", c.locks.ProveQuota)
+	if from := c.state.Status; cooldown.OfQuota(c.state.Reason) && c.state.Clear(false) {
 		c.cleared(e, now, from, "usage")
 	}
 }
@@ -96,7 +96,7 @@ func (e *Engine) clear(id string, force bool, why string) ClearResult {
 	c.provider.succeed()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.forgetPace()
+	forgetPace(c)
 	from := c.state.Status
 	if c.state.Clear(force) {
 		r.Cleared = true
@@ -108,19 +108,19 @@ func (e *Engine) clear(id string, force bool, why string) ClearResult {
 
 // forgetPace clears the breaker's dedup key and the window gate's pace. The
 // caller holds c.mu.
-func (c *Conn) forgetPace() {
+func forgetPace(c *Conn) {
 	c.counted.Reset()
 	c.pace = cooldown.Pace{}
 	c.recent.Store(false)
 }
 
-// reset lifts what a reset of its breaker lifts of a connection: its locks, and
+// resetConn lifts what a reset of its breaker lifts of a connection: its locks, and
 // its part in the opt-in provider window.
-func (c *Conn) reset(e *Engine, now time.Time) {
+func resetConn(c *Conn, e *Engine, now time.Time) {
 	c.clearLocks(e, now, "", "reset")
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.forgetPace()
+	forgetPace(c)
 }
 
 // ResetBreakers closes every breaker and lifts every model lockout; connection
@@ -129,7 +129,7 @@ func (e *Engine) ResetBreakers() int {
 	n := e.resetBreakers()
 	now := e.clock.Now()
 	for _, c := range e.allConns() {
-		c.reset(e, now)
+		resetConn(c, e, now)
 	}
 	e.out.flush()
 	return n
@@ -149,7 +149,7 @@ func (e *Engine) ResetProvider(names ...string) int {
 	}
 	for _, c := range e.allConns() {
 		if slices.Contains(names, c.provider.name) {
-			c.reset(e, now)
+			resetConn(c, e, now)
 		}
 	}
 	return n

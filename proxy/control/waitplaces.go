@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"breakwater/resilience"
 	"breakwater/resilience/quota"
 	"breakwater/resilience/slow"
 )
@@ -33,7 +34,7 @@ func (w engineWaits) Lift(l *Lifting) {
 		case ModelsUnlocked:
 			l.Lifted += e.ClearLockouts("", id, l.Model)
 		case UsageProved:
-			e.QuotaProved(id)
+			resilience.QuotaProved(e, id)
 		case AddressChanged:
 			e.AddressChanged(id)
 		case ConnectionGone:

@@ -242,20 +242,20 @@ func (s *State) Warm(now time.Time) bool {
 	return true
 }
 
-// Stated reports that the provider itself named the end of the cooldown: only
+// providerStated reports that the provider itself named the end of a cooldown: only
 // that end, a clear, a new key or the provider's own figures lift it (ruling 66).
-func (s *State) Stated() bool {
-	switch s.Source {
+func providerStated(source string) bool {
+	switch source {
 	case "", sourceLadder, sourceRule:
 		return false
 	}
 	return true
 }
 
-// OfQuota reports whether the cooldown is for a quota that was used up, or for a
-// rate that was exceeded.
-func (s *State) OfQuota() bool {
-	switch s.Reason {
+// OfQuota reports whether the reason is a quota that was used up, or a rate that
+// was exceeded.
+func OfQuota(why outcome.Reason) bool {
+	switch why {
 	case outcome.ReasonQuota, outcome.ReasonRateLimit, outcome.ReasonConcurrencyLimited, outcome.ReasonModelCapacity:
 		return true
 	}
@@ -265,11 +265,11 @@ func (s *State) OfQuota() bool {
 // Disproved reports whether a good connection test disproves the state: a
 // terminal one and an old error always, a cooldown unless it was stated; one for
 // a rate only when a token was generated (ruling 66).
-func (s *State) Disproved(now time.Time, generated bool) bool {
+func Disproved(s *State, now time.Time, generated bool) bool {
 	if s.Terminal() != outcome.NotTerminal || s.Cooling(now).IsZero() {
 		return true
 	}
-	return !s.Stated() && (generated || !s.OfQuota())
+	return !providerStated(s.Source) && (generated || !OfQuota(s.Reason))
 }
 
 func (s *State) clear() bool {
