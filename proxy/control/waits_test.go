@@ -168,17 +168,17 @@ var liftEvents = map[string]func(t *testing.T, w *waiting) error{
 		return err
 	},
 	"list": func(t *testing.T, w *waiting) error {
-		w.tested = Tested{TestResult: TestResult{Valid: true, StatusCode: 200}}
+		w.tested = Tested{TestResult: TestResult{Valid: true, StatusCode: 200}, Body: []byte(`{"data":[]}`)}
 		_, err := w.TestConnection(t.Context(), "alpha")
 		return err
 	},
 	"token of m1": func(t *testing.T, w *waiting) error {
-		w.tested = Tested{TestResult: TestResult{Valid: true, StatusCode: 200}, Generated: "m1"}
+		w.tested = Tested{TestResult: TestResult{Valid: true, StatusCode: 200}, Body: []byte(`{"id":"1"}`), Model: "m1"}
 		_, err := w.TestConnection(t.Context(), "alpha")
 		return err
 	},
 	"token of m2": func(t *testing.T, w *waiting) error {
-		w.tested = Tested{TestResult: TestResult{Valid: true, StatusCode: 200}, Generated: "m2"}
+		w.tested = Tested{TestResult: TestResult{Valid: true, StatusCode: 200}, Body: []byte(`{"id":"1"}`), Model: "m2"}
 		_, err := w.TestConnection(t.Context(), "alpha")
 		return err
 	},
