@@ -34,7 +34,7 @@ func (t Taken) Any() bool { return t.Items > 0 || t.Disabled || t.Expanded }
 // history is how a dialect keeps what an account has sealed (ruling 61).
 type history interface {
 	// marks are the words without one of which nothing is sealed.
-	marks() [][]byte
+	marks() []mark
 	// request calls see for each sealed part of a request.
 	request(raw []byte, see func(Sealed))
 	// event does the same for an event of an answer, document for a whole one.
@@ -85,13 +85,33 @@ func WithoutReasoning(d Dialect, raw []byte, drop func(Sealed) bool, forced bool
 	return out, taken
 }
 
-func mentions(raw []byte, words [][]byte) bool {
-	for _, w := range words {
-		if bytes.Contains(raw, w) {
-			return true
+// mark is a word in quotes: a key, or else a value. Most requests have settings
+// that are called like the values.
+type mark struct {
+	word string
+	key  bool
+}
+
+// mentions reports whether one of the marks is in a JSON text. It looks at what
+// follows a quote only: long texts cost next to nothing.
+func mentions(raw []byte, marks []mark) bool {
+	for i := 0; ; {
+		n := bytes.IndexByte(raw[i:], '"')
+		if n < 0 {
+			return false
+		}
+		i += n + 1
+		for _, m := range marks {
+			end := i + len(m.word)
+			if end >= len(raw) || raw[end] != '"' || raw[i] != m.word[0] || string(raw[i:end]) != m.word {
+				continue
+			}
+			next := skipSpace(raw, end+1)
+			if colon := next < len(raw) && raw[next] == ':'; colon == m.key {
+				return true
+			}
 		}
 	}
-	return false
 }
 
 // region is the place of a top-level value in a body.

@@ -109,6 +109,25 @@ func TestWithoutReasoning(t *testing.T) {
 	}
 }
 
+func TestMarks(t *testing.T) {
+	for raw, want := range map[string]bool{
+		`{"thinking":{"type":"adaptive"}}`: false, `{"thinking" : 1}`: false, `{"type":"thinking"}`: true, `{"type" : "thinking" , "x":1}`: true,
+		`{"signature" : "x"}`: true, `{"a":"signature"}`: false, `{"a":"\"signature\":"}`: false, `"`: false, `"thinking"`: true, ``: false,
+		`{"type":"redacted_thinking"}`: true, `{"type":"compaction"}`: true, `"thinkin`: false,
+	} {
+		if got := mentions([]byte(raw), messagesMarks); got != want {
+			t.Errorf("%s: %v", raw, got)
+		}
+	}
+	for raw, want := range map[string]bool{
+		`{"reasoning":{"effort":"high"},"include":["reasoning.encrypted_content"]}`: false, `{"type":"reasoning","id":"x"}`: true, `{"encrypted_content":"x"}`: true,
+	} {
+		if got := mentions([]byte(raw), responsesMarks); got != want {
+			t.Errorf("%s: %v", raw, got)
+		}
+	}
+}
+
 func TestSealedParts(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -304,4 +323,23 @@ func FuzzWithoutReasoning(f *testing.F) {
 			Stores(d, raw)
 		}
 	})
+}
+
+// BenchmarkNothingSealed is what a long request without reasoning costs.
+func BenchmarkNothingSealed(b *testing.B) {
+	text := strings.Repeat("word ", 40_000)
+	for d, raw := range map[Dialect]string{
+		Anthropic: `{"model":"m","thinking":{"type":"adaptive"},"messages":[{"role":"user","content":"` + text + `"}]}`,
+		Responses: `{"model":"m","reasoning":{"effort":"high"},"include":["reasoning.encrypted_content"],"input":[{"role":"user","content":"` + text + `"}]}`,
+	} {
+		b.Run(d.Traits().Title, func(b *testing.B) {
+			body := []byte(raw)
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, taken := WithoutReasoning(d, body, foreign, false); taken.Any() {
+					b.Fatal("something was taken out")
+				}
+			}
+		})
+	}
 }

@@ -12,9 +12,9 @@ type chatHistory struct{}
 
 func (chat) history() history { return chatHistory{} }
 
-var chatMarks = [][]byte{[]byte(`reasoning_details"`), []byte(`thinking_blocks"`)}
+var chatMarks = []mark{{"reasoning_details", true}, {"thinking_blocks", true}}
 
-func (chatHistory) marks() [][]byte { return chatMarks }
+func (chatHistory) marks() []mark { return chatMarks }
 
 // sealedFields are the lists of a message that hold sealed reasoning.
 var sealedFields = []string{"reasoning_details", "thinking_blocks"}

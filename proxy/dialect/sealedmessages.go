@@ -13,9 +13,9 @@ type messagesHistory struct{}
 
 func (anthropic) history() history { return messagesHistory{} }
 
-var messagesMarks = [][]byte{[]byte(`thinking"`), []byte(`signature"`), []byte(`compaction"`)}
+var messagesMarks = []mark{{"signature", true}, {"thinking", false}, {"redacted_thinking", false}, {"compaction", false}}
 
-func (messagesHistory) marks() [][]byte { return messagesMarks }
+func (messagesHistory) marks() []mark { return messagesMarks }
 
 // sealedBlock returns what a content block seals; ok is false for most.
 func sealedBlock(b gjson.Result) (s Sealed, ok bool) {

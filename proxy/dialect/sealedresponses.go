@@ -13,9 +13,9 @@ type responsesHistory struct{}
 
 func (responses) history() history { return responsesHistory{} }
 
-var responsesMarks = [][]byte{[]byte(`reasoning"`), []byte(`encrypted_content"`)}
+var responsesMarks = []mark{{"encrypted_content", true}, {"reasoning", false}}
 
-func (responsesHistory) marks() [][]byte { return responsesMarks }
+func (responsesHistory) marks() []mark { return responsesMarks }
 
 // sealedItem returns what an item seals; ok is false for most. Reasoning without
 // encrypted content is known to its account by its id.

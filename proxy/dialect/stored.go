@@ -1,8 +1,6 @@
 package dialect
 
 import (
-	"bytes"
-
 	"github.com/tidwall/gjson"
 	"github.com/tidwall/sjson"
 )
@@ -65,10 +63,10 @@ func Expanded(d Dialect, raw []byte, before []string) ([]byte, bool) {
 	return nil, false
 }
 
-var previousMark = []byte(`previous_response_id"`)
+var previousMarks, outputMarks = []mark{{"previous_response_id", true}}, []mark{{"output", true}}
 
 func (responsesHistory) previous(raw []byte) string {
-	if !bytes.Contains(raw, previousMark) {
+	if !mentions(raw, previousMarks) {
 		return ""
 	}
 	return gjson.GetBytes(raw, "previous_response_id").Str
@@ -79,7 +77,7 @@ func (responsesHistory) stores(raw []byte) bool {
 }
 
 func (responsesHistory) answer(data []byte) (id string, items []string) {
-	if !bytes.Contains(data, []byte(`"output"`)) || !gjson.ValidBytes(data) {
+	if !mentions(data, outputMarks) || !gjson.ValidBytes(data) {
 		return "", nil
 	}
 	r := gjson.ParseBytes(data)
