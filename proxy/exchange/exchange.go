@@ -300,11 +300,20 @@ func (r *run) seat(c *candidate) {
 // conversation is what is known of who made the request's conversation (ruling
 // 61), nil while it is sent as it is.
 func (r *run) conversation() *history.Conversation {
-	if !r.Settings.InForce().Failover.MoveHistory {
-		return nil
+	if r.talk != nil || !r.Settings.InForce().Failover.MoveHistory {
+		return r.talk
 	}
-	if r.talk == nil {
-		r.talk = r.History.Conversation(r.req.Dialect, len(speakers(r.Connections, r.req.Dialect)))
+	owners := 0
+	for _, route := range r.Connections.Routes() {
+		if _, ok := route.Endpoint(r.req.Dialect); !ok {
+			continue
+		}
+		if owners++; owners > 1 {
+			break
+		}
+	}
+	if owners > 1 || r.History.Learned.Load() {
+		r.talk = r.History.Conversation(r.req.Dialect, owners)
 	}
 	return r.talk
 }

@@ -6,6 +6,7 @@ import (
 	"hash/maphash"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"breakwater/proxy/dialect"
@@ -44,6 +45,10 @@ type pair struct{ maker, target string }
 // Memory remembers sealed parts by their digests, in memory only. It is safe for
 // concurrent use; a nil Memory remembers nothing.
 type Memory struct {
+	// Learned tells that the memory may hold something. It is never set back: a
+	// request that has one owner only looks no further.
+	Learned atomic.Bool
+
 	now  func() time.Time
 	seed maphash.Seed
 
@@ -75,6 +80,7 @@ func (m *Memory) digest(seal string) uint64 { return maphash.String(m.seed, seal
 func (m *Memory) made(seal string, by Owner) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.Learned.Store(true)
 	i := m.items.touch(m.now(), m.digest(seal))
 	i.maker = by
 	i.refused = without(i.refused, by.ID)
@@ -85,6 +91,7 @@ func (m *Memory) accepted(seals []string, by Owner) {
 	if len(seals) == 0 {
 		return
 	}
+	m.Learned.Store(true)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := m.now()
@@ -101,6 +108,7 @@ func (m *Memory) accepted(seals []string, by Owner) {
 // refused notes that an account could not read these parts. What it was believed
 // to own it does not own any more: its key or its organisation has changed.
 func (m *Memory) refused(seals []string, by Owner) {
+	m.Learned.Store(true)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := m.now()

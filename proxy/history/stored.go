@@ -68,6 +68,7 @@ func (m *Memory) keep(id, before string, by Owner, items []string) {
 			items = append(slices.Clip(old.items), items...)
 		}
 	}
+	m.Learned.Store(true)
 	m.shelf.put(now, id, stored{owner: by.ID, items: items})
 }
 
