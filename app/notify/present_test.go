@@ -31,6 +31,8 @@ func TestMessagesSayWhatIsSo(t *testing.T) {
 		return c
 	}
 	banned := control.Alert{Kind: control.AlertTerminal, Provider: "claude", ConnectionID: "work", ConnectionName: "an old name", State: control.StateBanned}
+	attention, misplaced := banned, banned
+	attention.State, misplaced.State = control.StateNeedsAttention, control.StateWrongAddress
 	none := control.Alert{Kind: control.AlertNothingLeft, Dialect: "anthropic", Until: past}
 	combo := control.Alert{Kind: control.AlertNothingLeft, Dialect: "chat", Combo: "fast", Until: past}
 	lane := lanes(control.AlertLaneEntered, "", time.Hour)
@@ -48,6 +50,12 @@ func TestMessagesSayWhatIsSo(t *testing.T) {
 	}{
 		{"terminal, another takes over", banned, two(func(s *control.Snapshot) { s.Connections[0].State = control.StateBanned }), "CLAUDE · work: banned|Requests go to CLAUDE · home.", "old name"},
 		{"terminal, the other rests too", banned, two(func(s *control.Snapshot) { s.Connections[0].State = control.StateBanned; rest(&s.Connections[1]) }), "banned|No other connection can take its requests.", "Requests go to"},
+		{"needs attention while it still rests", attention, two(func(s *control.Snapshot) {
+			rest(&s.Connections[0])
+			s.Connections[0].NeedsAttention = &control.Attention{}
+		}), "CLAUDE · work: needs attention|asked last", "skip it"},
+		{"needed attention, and has answered", attention, two(func(*control.Snapshot) {}), "", ""},
+		{"a wrong address", misplaced, two(func(s *control.Snapshot) { s.Connections[0].State = control.StateWrongAddress }), "wrong address|until you correct the address", ""},
 		{"terminal, the other is leased", banned, two(func(s *control.Snapshot) {
 			s.Connections[0].State = control.StateBanned
 			s.Connections[1].LeasedUntil = later

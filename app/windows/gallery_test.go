@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/container"
@@ -138,6 +139,9 @@ func scenes() []scene {
 			b.sync()
 		})
 	}
+	for _, page := range []string{"overview", "connections", "connections/c3", "connections/c4", "cooldowns"} {
+		add("refused_"+strings.ReplaceAll(page, "/", "_"), "busy", page, (*bench).statesOfRefusals)
+	}
 	for _, p := range []string{"general", "clients", "resilience", "rules", "leases", "network"} {
 		add("settings-"+p, "busy", "settings/"+p, nil)
 		add("settings-"+p+"_end", "busy", "settings/"+p, (*bench).down)
@@ -168,6 +172,25 @@ func scenes() []scene {
 	}
 	add("combo_k2", "busy", "combos/k2", nil)
 	return append(out, dialogScenes()...)
+}
+
+// statesOfRefusals puts connections into the states that refusals lead to (rulings 56, 62).
+func (b *bench) statesOfRefusals() {
+	for i := range b.fake.snap.Connections {
+		switch c := &b.fake.snap.Connections[i]; c.ID {
+		case "c1":
+			c.ErrorCode, c.Reason, c.Source, c.RawHint, c.Words = 403, "not_api", "ladder", "", "a web page came instead of an answer"
+		case "c3":
+			c.State, c.ErrorCode, c.Reason = control.StateNeedsAttention, 403, "auth_error"
+			c.Words = "OAuth authentication is currently not allowed for this organization. Ask an owner of it to allow it in the settings page."
+			c.NeedsAttention = &control.Attention{Since: b.clock.Add(-14 * time.Minute), Words: c.Words}
+		case "c4":
+			c.State, c.Until, c.ErrorCode, c.Reason = control.StateWrongAddress, nil, 404, "wrong_address"
+		case "c5":
+			c.Words = "Insufficient credits. Add more in your account."
+		}
+	}
+	b.sync()
 }
 
 func dialogScenes() []scene {

@@ -159,6 +159,9 @@ func connectionRow(c *control.Connection, now time.Time) ConnectionRow {
 	}
 	if c.LastErrorAt != nil {
 		row.ErrorTip = Exact(*c.LastErrorAt)
+		if row.LastError != "" { // whole, however narrow the column is
+			row.ErrorTip += ": " + row.LastError
+		}
 	}
 	row.Quota, row.HasQuota = Fullest(Quotas(c.Usage, now))
 	if all := c.Served + c.Failed; all > 0 {

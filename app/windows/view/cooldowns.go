@@ -59,7 +59,7 @@ func CooldownList(list []control.Connection, f CooldownFilter, now time.Time) []
 
 func cooldownRank(c *control.Connection, now time.Time) int {
 	switch {
-	case c.State.Stuck():
+	case c.State.Stuck(), c.State == control.StateNeedsAttention:
 		return 0
 	case sidelined(c, now):
 		return 1
@@ -75,7 +75,7 @@ func CooldownRowOf(c *control.Connection, now time.Time) CooldownRow {
 	}
 	r.Badge.Rest, r.Badge.Tip = "", ""
 	if c.LastErrorAt != nil && r.LastError != "" {
-		r.ErrorTip = Tf("last error %s", Exact(*c.LastErrorAt))
+		r.ErrorTip = Tf("last error %s", Exact(*c.LastErrorAt)) + ": " + r.LastError // whole, however narrow the column is
 	}
 	if t := end(c, now); !t.IsZero() && !r.Terminal {
 		r.Remaining, r.RemainingTip = Left(t, now), Tf("until %s", Exact(t))
