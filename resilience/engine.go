@@ -223,6 +223,7 @@ func (e *Engine) connConfig(c Connection) *connConfig {
 		options:    e.options(s, c),
 		rules: cooldown.Rules{
 			DisableCooling: c.DisableCooling,
+			ClientsOwn:     c.Passthrough,
 			Refreshed:      c.Profile == settings.OAuth && !c.Passthrough,
 			Base:           profile.BaseCooldown,
 			StallCools:     s.StreamStallCooldown.Enabled,

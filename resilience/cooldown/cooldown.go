@@ -59,6 +59,7 @@ func New() State { return State{Status: Active} }
 // Rules are what the owner's settings say about the connection.
 type Rules struct {
 	DisableCooling bool          // never cooled; terminal states still apply
+	ClientsOwn     bool          // the credential is the client's: its refusals say nothing of the connection (ruling 34)
 	Refreshed      bool          // a token of our own that is refreshed: the 401 streak applies
 	Base           time.Duration // base cooldown of the profile
 	StallCools     bool          // streamStallCooldown.enabled
@@ -142,7 +143,7 @@ func (s *State) Fail(now time.Time, o outcome.Outcome, r Rules, retry bool) Effe
 		s.fall(now, t)
 		return Effect{Terminal: t, Written: true, Fell: true}
 	}
-	alarmed := s.refused(now, o)
+	alarmed := !r.ClientsOwn && s.refused(now, o)
 	if o.Reason == outcome.ReasonWrongAddress && !r.DisableCooling {
 		s.misplace()
 		return Effect{Written: true, Misplaced: true, Alarmed: alarmed}

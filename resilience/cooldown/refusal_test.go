@@ -93,23 +93,24 @@ func TestAttention(t *testing.T) {
 		events []event
 		want   bool
 	}{
-		"three over ten minutes":         {[]event{{0, refused}, {300, refused}, {600, refused}}, true},
-		"three within less":              {[]event{{0, refused}, {300, refused}, {599, refused}}, false},
-		"two over ten minutes":           {[]event{{0, refused}, {900, refused}}, false},
-		"many at once and one late":      {[]event{{0, refused}, {10, refused}, {20, refused}, {30, refused}, {601, refused}}, true},
-		"while it rests none counts":     {[]event{{0, refused}, {1, refused}, {2, refused}, {700, refused}}, false},
-		"a success ends the row":         {at600(lift(func(s *State) { s.Succeed() })), false},
-		"a clear ends the row":           {at600(lift(func(s *State) { s.Clear(false) })), false},
-		"a limit ends the row":           {at600(fail(fails(429, time.Second))), false},
-		"an unknown path ends the row":   {at600(fail(fails(404, time.Second))), false},
-		"a server fault keeps it":        {at600(fail(fails(503, time.Second))), true},
-		"a page keeps it":                {at600(fail(page())), true},
-		"a broken network keeps it":      {at600(fail(fails(0, time.Second, func(o *outcome.Outcome) { o.Network = true }))), true},
-		"a restart keeps it":             {at600(lift(func(s *State) { *s = Restore(at(300), *s) })), true},
-		"words of quota are another's":   {[]event{{0, fail(quota403)}, {300, fail(quota403)}, {700, fail(quota403)}}, false},
-		"a ban is clearer":               {[]event{{0, refused}, {300, refused}, {700, fail(fails(403, 0, terminally(outcome.Banned)))}}, false},
-		"a model's refusal is no row":    {[]event{{0, note}, {300, note}, {700, note}}, false},
-		"a clock set back begins no row": {[]event{{0, refused}, {-9000, refused}, {-8000, refused}, {-7000, refused}}, true},
+		"three over ten minutes":           {[]event{{0, refused}, {300, refused}, {600, refused}}, true},
+		"three within less":                {[]event{{0, refused}, {300, refused}, {599, refused}}, false},
+		"two over ten minutes":             {[]event{{0, refused}, {900, refused}}, false},
+		"many at once and one late":        {[]event{{0, refused}, {10, refused}, {20, refused}, {30, refused}, {601, refused}}, true},
+		"while it rests none counts":       {[]event{{0, refused}, {1, refused}, {2, refused}, {700, refused}}, false},
+		"a success ends the row":           {at600(lift(func(s *State) { s.Succeed() })), false},
+		"a clear ends the row":             {at600(lift(func(s *State) { s.Clear(false) })), false},
+		"a limit ends the row":             {at600(fail(fails(429, time.Second))), false},
+		"an unknown path ends the row":     {at600(fail(fails(404, time.Second))), false},
+		"a server fault keeps it":          {at600(fail(fails(503, time.Second))), true},
+		"a page keeps it":                  {at600(fail(page())), true},
+		"a broken network keeps it":        {at600(fail(fails(0, time.Second, func(o *outcome.Outcome) { o.Network = true }))), true},
+		"a restart keeps it":               {at600(lift(func(s *State) { *s = Restore(at(300), *s) })), true},
+		"words of quota are another's":     {[]event{{0, fail(quota403)}, {300, fail(quota403)}, {700, fail(quota403)}}, false},
+		"a ban is clearer":                 {[]event{{0, refused}, {300, refused}, {700, fail(fails(403, 0, terminally(outcome.Banned)))}}, false},
+		"a client's own login is not ours": {[]event{{0, clients}, {300, clients}, {700, clients}}, false},
+		"a model's refusal is no row":      {[]event{{0, note}, {300, note}, {700, note}}, false},
+		"a clock set back begins no row":   {[]event{{0, refused}, {-9000, refused}, {-8000, refused}, {-7000, refused}}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := New()
@@ -127,6 +128,10 @@ func TestAttention(t *testing.T) {
 }
 
 var quota403 = fails(403, time.Second, func(o *outcome.Outcome) { o.Reason = outcome.ReasonQuota })
+
+func clients(s *State, now time.Time) Effect {
+	return s.Fail(now, plain("no access"), Rules{ClientsOwn: true}, false)
+}
 
 func note(s *State, now time.Time) Effect { s.Note(now, plain("this model")); return Effect{} }
 
