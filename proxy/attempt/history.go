@@ -30,8 +30,14 @@ type History interface {
 // names reasoning of others and the target is asked again without it. Status is
 // 0 for an error event.
 func (a *attempt) refusal(o outcome.Outcome, status int, header http.Header, body []byte) callResult {
+	if !classify.ForeignHistory(status, body) {
+		return a.fail(o, header, body)
+	}
+	if a.target.History == nil && a.target.Recall != nil {
+		a.target.History = a.target.Recall()
+	}
 	h := a.target.History
-	if h == nil || !classify.ForeignHistory(status, body) {
+	if h == nil {
 		return a.fail(o, header, body)
 	}
 	if h.Refused(a.sent) {

@@ -63,6 +63,9 @@ type Target struct {
 	// History knows who made the reasoning in the conversation; nil sends it as it
 	// is.
 	History History
+	// Recall returns the history where it is needed after all: the target refuses
+	// the reasoning of a conversation that had one owner; nil: never.
+	Recall func() History
 	// Broken returns the event that ends a stream which broke after output, nil
 	// where the stream is cut instead (ruling 44).
 	Broken func() []byte

@@ -328,11 +328,21 @@ func speakers(c Connections, d dialect.Dialect) []*control.Route {
 
 // historyAt is the conversation as the attempt at a candidate sees it.
 func (r *run) historyAt(c *candidate) attempt.History {
-	talk := r.conversation()
-	if talk == nil {
+	if r.conversation() == nil {
 		return nil
 	}
-	return talk.Visit(history.Owner{ID: c.route.Record.ID, Vendor: c.route.Vendor()})
+	return recall(r, c)
+}
+
+// recall is historyAt for a conversation whose only owner refuses it.
+func recall(r *run, c *candidate) attempt.History {
+	if r.talk == nil {
+		if !r.Settings.InForce().Failover.MoveHistory {
+			return nil
+		}
+		r.talk = r.History.Conversation(r.req.Dialect, 1)
+	}
+	return r.talk.Visit(history.Owner{ID: c.route.Record.ID, Vendor: c.route.Vendor()})
 }
 
 // keepHome excludes the targets that cannot read the encrypted compaction in the

@@ -83,6 +83,7 @@ func (r *run) attempt(ctx context.Context, p plan, c *candidate, more bool, slot
 	to := attempt.Target{
 		Route: c.route, Model: c.model, More: more, Header: http.Header{refusal.HeaderSelected: {c.route.Record.ID}},
 		Start: r.startLimit(c.route, more), Begins: c.step.begins, History: r.historyAt(c),
+		Recall: func() attempt.History { return recall(r, c) },
 		Broken: func() []byte { return r.refusal().BrokenStream(c.route.Record.Name) },
 	}
 	to.Within = slot.Limit(to.Start)
